@@ -1,0 +1,126 @@
+"""What an algorithm, a reducer and a result are: the seam everything hangs on.
+
+Statistics add. An algorithm is four pure methods and never knows where its rows live; a reducer knows where rows live
+and never what is computed on them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+from tensorpmf.errors import TensorPMFError
+
+if TYPE_CHECKING:
+    from tensorpmf.kernels.rows import Rows
+    from tensorpmf.pmf.base import PMF
+    from tensorpmf.pmf.posterior import DirichletPosterior
+    from tensorpmf.table.schema import Schema
+
+
+class Adds(Protocol):
+    """Anything whose values add: ``summarise(a) + summarise(b) == summarise(a ⧺ b)``."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+State = TypeVar("State")
+Stats = TypeVar("Stats", bound=Adds)
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a human wants to see of one step.
+
+    Parameters
+    ----------
+    objective
+        The objective of the state that *entered* the step; higher is better.
+    rank
+        Components that hold mass in the state that left the step.
+    rejected
+        True when the step only refused a jump: its lack of progress must not look like convergence.
+    settled
+        True when nothing structural is still going on (no component is dying), so that a flat objective means convergence.
+    """
+
+    objective: float
+    rank: int
+    rejected: bool = False
+    settled: bool = True
+
+
+class Algorithm(ABC, Generic[State, Stats]):
+    """Settings of an estimator, as a frozen dataclass, and its four pure methods."""
+
+    @abstractmethod
+    def start(self, schema: Schema, rng: np.random.Generator) -> State:
+        """Return a random starting point."""
+
+    @abstractmethod
+    def summarise(self, block: Rows, state: State) -> Stats:
+        """Return the statistics of one block of rows; pure."""
+
+    @abstractmethod
+    def update(self, state: State, stats: Stats) -> tuple[State, Info]:
+        """Return the next state; pure, sees no data."""
+
+    @abstractmethod
+    def finish(self, state: State) -> PMF | DirichletPosterior:
+        """Return the model a state stands for."""
+
+
+class Reducer(Protocol):
+    """Maps a function over row blocks and adds the results in a fixed tree order over fixed blocks."""
+
+    schema: Schema
+
+    def __call__(self, summarise: Callable[[Rows, Any], Any], state: Any) -> Any: ...
+
+
+class Status(Enum):
+    """How a fit ended. The values are the messages."""
+
+    CONVERGED = "converged"
+    MAX_ITERATIONS = "stopped at max_iterations before converging; raise max_iterations or loosen tolerance"
+    INTERRUPTED = "interrupted; the best state so far is returned"
+
+
+class NotConvergedError(TensorPMFError):
+    """Raised by :meth:`FitResult.raise_if_failed` when a fit did not converge."""
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+        super().__init__(f"the fit did not converge: {status.value}.")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One entry a pass over the rows.
+
+    Parameters
+    ----------
+    objective
+        (n_passes,) objective of the state entering the pass; higher is better.
+    rank
+        (n_passes,) components that hold mass.
+    seconds
+        (n_passes,) time since the start of the fit.
+    """
+
+    objective: np.ndarray
+    rank: np.ndarray
+    seconds: np.ndarray
+
+    @property
+    def elbo(self) -> np.ndarray:
+        """The objective under its name in variational Bayes."""
+        return self.objective
+
+    def __len__(self) -> int:
+        return len(self.objective)

@@ -1,0 +1,1 @@
+"""Rows as the kernels take them: integer codes, dense or compressed, with weights."""

@@ -1,0 +1,1 @@
+"""What a table is: schema, codes, missing cells, row weights; reading; discretising."""
