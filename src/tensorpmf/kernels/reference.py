@@ -1,0 +1,67 @@
+"""Legible twins of the compiled kernels: the same signatures, plain loops, the paper's equations by their labels.
+
+Slow on purpose. Each compiled kernel must agree with its twin here; tests hold them to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorpmf.kernels.estep import Counts, LogTables
+from tensorpmf.kernels.rows import Rows
+from tensorpmf.typing import Floats
+
+
+def accumulate(rows: Rows, tables: LogTables) -> Counts:
+    """One pass over the rows: the sums of (eq:alpha_lambda) and (eq:alpha_a), and the rows' log-normaliser."""
+    weights = np.zeros_like(tables.log_weights)
+    factors = np.zeros_like(tables.log_factors)
+    log_norm = 0.0
+    for weight, cells in _each_row(rows):
+        log_gamma = _log_gamma(cells, tables)
+        log_sum, rho = _normalise(log_gamma)
+        weights += weight * rho
+        for cell in cells:
+            factors[cell] += weight * rho
+        if weight > 0:
+            log_norm += weight * log_sum
+    return Counts(weights, factors, log_norm)
+
+
+def log_normaliser(rows: Rows, tables: LogTables) -> Floats:
+    """(n_rows,) log of the sum over r of gamma_rt (eq:gamma_rt)."""
+    return np.array([_normalise(_log_gamma(cells, tables))[0] for _, cells in _each_row(rows)], dtype=np.float64)
+
+
+def responsibilities(rows: Rows, tables: LogTables) -> Floats:
+    """(n_rows, R) the probability rho_rt that component r explains row t (eq:rho_rt)."""
+    resp = np.empty((rows.n_rows, tables.rank))
+    for row_ix, (_, cells) in enumerate(_each_row(rows)):
+        resp[row_ix] = _normalise(_log_gamma(cells, tables))[1]
+    return resp
+
+
+def _each_row(rows: Rows) -> Iterator[tuple[float, list[int]]]:
+    """Yield the weight of each row and the stacked positions of its observed cells."""
+    for row_ix, codes in enumerate(rows.dense()):
+        weight = 1.0 if rows.weights is None else float(rows.weights[row_ix])
+        yield weight, [int(rows.offsets[n] + code) for n, code in enumerate(codes) if code >= 0]
+
+
+def _log_gamma(cells: list[int], tables: LogTables) -> Floats:
+    """(R,) log gamma_rt = log lambda_r + sum over observed n of log a_nr(y_nt) (eq:gamma_rt, eq:expectations)."""
+    log_gamma = tables.log_weights.copy()
+    for cell in cells:
+        log_gamma += tables.log_factors[cell]
+    return log_gamma
+
+
+def _normalise(log_gamma: Floats) -> tuple[float, Floats]:
+    """Return log sum gamma, and rho (eq:rho_rt); an impossible row belongs to nobody: -inf and zeros."""
+    top = log_gamma.max()
+    if top == -np.inf:
+        return -np.inf, np.zeros_like(log_gamma)
+    gamma = np.exp(log_gamma - top)
+    return float(top + np.log(gamma.sum())), gamma / gamma.sum()

@@ -1,0 +1,37 @@
+"""Factors of all columns stacked into one array: sums within columns, and back.
+
+Stacked arrays have shape (n_stacked_levels, R): the levels of column ``n`` are rows ``offsets[n]:offsets[n+1]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tensorpmf.typing import Floats, Ints
+
+
+def offsets_of(n_levels: Sequence[int]) -> Ints:
+    """(n_columns + 1,) the stacked row at which each column's levels begin."""
+    return np.concatenate([[0], np.cumsum(n_levels)]).astype(np.int64)
+
+
+def stack(factors: Sequence[Floats]) -> Floats:
+    """Return one (n_stacked_levels, R) array from one (I_n, R) array a column."""
+    return np.concatenate(factors, axis=0)
+
+
+def unstack(stacked: Floats, offsets: Ints) -> list[Floats]:
+    """Return one (I_n, R) view a column of a stacked array."""
+    return [stacked[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
+def column_sums(stacked: Floats, offsets: Ints) -> Floats:
+    """(n_columns, R) sums of a stacked array over the levels of each column."""
+    return np.asarray(np.add.reduceat(stacked, offsets[:-1], axis=0))
+
+
+def spread(per_column: Floats, offsets: Ints) -> Floats:
+    """Repeat (n_columns, R) values for every level of their column: the shape of a stacked array."""
+    return np.repeat(per_column, np.diff(offsets), axis=0)
