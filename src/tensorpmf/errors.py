@@ -62,6 +62,14 @@ class SettingError(InputError):
         super().__init__(f"{owner}: {name} must be {must}, got {got!r}.")
 
 
+class NotADistributionError(InputError):
+    """An array that should hold probabilities, or Dirichlet concentrations, does not."""
+
+    def __init__(self, what: str, problem: str) -> None:
+        self.what, self.problem = what, problem
+        super().__init__(f"{what}: {problem}.")
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
