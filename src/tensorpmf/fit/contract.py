@@ -70,17 +70,32 @@ class Algorithm(ABC, Generic[State, Stats]):
     def update(self, state: State, stats: Stats) -> tuple[State, Info]:
         """Return the next state; pure, sees no data."""
 
+    def reads_data(self, state: State) -> bool:
+        """Whether the next step needs a pass over the rows; if not, ``update`` is given ``None``."""
+        return True
+
     @abstractmethod
     def finish(self, state: State) -> PMF | DirichletPosterior:
         """Return the model a state stands for."""
 
 
+class Reduce(Protocol):
+    """Maps a function over the row blocks of one table and adds the results in a fixed tree order."""
+
+    @property
+    def schema(self) -> Schema:
+        """Columns and levels of the rows."""
+        ...
+
+    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any) -> Stats: ...
+
+
 class Reducer(Protocol):
-    """Maps a function over row blocks and adds the results in a fixed tree order over fixed blocks."""
+    """Knows where rows live: in this process, in a file, on a cluster."""
 
-    schema: Schema
-
-    def __call__(self, summarise: Callable[[Rows, Any], Any], state: Any) -> Any: ...
+    def bind(self, table: Any) -> Reduce:
+        """Cut a table into fixed blocks, whatever the number of workers, and return what reduces over them."""
+        ...
 
 
 class Status(Enum):

@@ -1,0 +1,182 @@
+"""The only loop: reduce, update, look, until nothing moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorpmf.errors import SettingError
+from tensorpmf.fit.contract import Algorithm, Info, Reduce, Reducer, Status, Trace
+from tensorpmf.fit.reduce import LocalReducer
+from tensorpmf.fit.result import FitResult
+from tensorpmf.fit.vb import VB
+from tensorpmf.pmf.posterior import DirichletPosterior
+from tensorpmf.table.table import CategoricalTable
+
+if TYPE_CHECKING:
+    from tensorpmf.pmf.base import PMF
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a progress callback is told after every pass."""
+
+    start: int
+    n_starts: int
+    iteration: int
+    info: Info
+    seconds: float
+
+
+@dataclass
+class Ascent:
+    """One start under way: its state, what was seen of it, and whether it still moves."""
+
+    state: Any
+    tolerance: float
+    infos: list[Info] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    status: Status = Status.MAX_ITERATIONS
+    _still: int = 0
+    _last: float = -np.inf
+
+    def see(self, info: Info, seconds: float) -> bool:
+        """Record a step; return whether the ascent has converged.
+
+        A refused jump is no sign of convergence, and neither is a flat objective while a component is dying.
+        """
+        self.infos.append(info)
+        self.seconds.append(seconds)
+        if info.rejected:
+            return False
+        gain = info.objective - self._last
+        self._last = info.objective
+        flat = gain <= self.tolerance * max(1.0, abs(info.objective))
+        self._still = self._still + 1 if flat and info.settled else 0
+        return self._still >= PATIENCE
+
+    @property
+    def trace(self) -> Trace:
+        """What was seen, as arrays."""
+        return Trace(
+            np.array([info.objective for info in self.infos], dtype=np.float64),
+            np.array([info.rank for info in self.infos], dtype=np.int64),
+            np.array(self.seconds, dtype=np.float64),
+        )
+
+
+PATIENCE = 3
+
+
+def climb(
+    algorithm: Algorithm[Any, Any],
+    reduce: Reduce,
+    state: Any,
+    *,
+    max_iterations: int,
+    tolerance: float,
+    watch: Callable[[int, Info, float], None],
+) -> Ascent:
+    """Iterate one start until it converges, runs out of iterations or is interrupted."""
+    ascent = Ascent(state, tolerance)
+    began = time.perf_counter()
+    try:
+        for iteration in range(max_iterations):
+            reads = algorithm.reads_data(ascent.state)
+            stats = reduce(algorithm.summarise, ascent.state) if reads else None
+            ascent.state, info = algorithm.update(ascent.state, stats)
+            seconds = time.perf_counter() - began
+            converged = ascent.see(info, seconds)
+            watch(iteration, info, seconds)
+            if converged:
+                ascent.status = Status.CONVERGED
+                break
+    except KeyboardInterrupt:
+        ascent.status = Status.INTERRUPTED
+    return ascent
+
+
+def fit(
+    table: CategoricalTable | Any,
+    algorithm: Algorithm[Any, Any] | None = None,
+    *,
+    seed: int = 0,
+    n_starts: int = 1,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-8,
+    reducer: Reducer | None = None,
+    n_threads: int | None = None,
+    callback: Callable[[Progress], None] | None = None,
+) -> FitResult:
+    """Learn the joint PMF of a categorical table, its rank included.
+
+    Parameters
+    ----------
+    table
+        A :class:`CategoricalTable`, or anything :func:`read_table` takes.
+    algorithm
+        Settings of the method; by default :class:`VB`.
+    seed
+        Where randomness comes from: the same seed gives the same bits, whatever the number of threads.
+    n_starts
+        How many random starting points are tried; the best objective is kept.
+    max_iterations
+        The most passes over the rows a start may take.
+    tolerance
+        A start has converged when a pass gains less than this, relative to the objective.
+    reducer
+        Where the rows live; by default in this process's memory.
+    n_threads
+        How many threads work in this process; by default as many as there are processors.
+    callback
+        Called with a :class:`Progress` after every pass.
+
+    Returns
+    -------
+    FitResult
+        The model, its posterior if the method has one, its rank, and how the fit went. Interrupted by Ctrl-C, the best
+        state so far with status ``INTERRUPTED``.
+    """
+    if n_starts < 1:
+        raise SettingError("fit", "n_starts", ">= 1", n_starts)
+    if max_iterations < 1:
+        raise SettingError("fit", "max_iterations", ">= 1", max_iterations)
+    if not tolerance >= 0:
+        raise SettingError("fit", "tolerance", ">= 0", tolerance)
+    algorithm = VB() if algorithm is None else algorithm
+    reduce = (reducer or LocalReducer(n_threads)).bind(table)
+    ascents: list[Ascent] = []
+    for start, child in enumerate(np.random.SeedSequence(seed).spawn(n_starts)):
+
+        def watch(iteration: int, info: Info, seconds: float, start: int = start) -> None:
+            if callback is not None:
+                callback(Progress(start, n_starts, iteration, info, seconds))
+
+        state = algorithm.start(reduce.schema, np.random.default_rng(child))
+        ascents.append(
+            climb(algorithm, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch)
+        )
+        if ascents[-1].status is Status.INTERRUPTED:
+            break
+    best = max((ascent for ascent in ascents if ascent.infos), key=lambda ascent: ascent.infos[-1].objective)
+    return conclude(algorithm, best, ascents)
+
+
+def conclude(algorithm: Algorithm[Any, Any], best: Ascent, ascents: list[Ascent]) -> FitResult:
+    """Return the result of the best start."""
+    model = algorithm.finish(best.state)
+    posterior = model if isinstance(model, DirichletPosterior) else None
+    pmf: PMF = model.mean() if isinstance(model, DirichletPosterior) else model
+    return FitResult(
+        pmf=pmf,
+        posterior=posterior,
+        rank=best.infos[-1].rank,
+        status=best.status,
+        trace=best.trace,
+        algorithm=algorithm,
+        starts=tuple(ascent.infos[-1].objective for ascent in ascents if ascent.infos),
+    )
