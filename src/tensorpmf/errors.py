@@ -70,6 +70,16 @@ class NotADistributionError(InputError):
         super().__init__(f"{what}: {problem}.")
 
 
+class MissingExtraError(TensorPMFError, ImportError):
+    """Something was asked for that needs an optional library, and it is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        self.library, self.extra = library, extra
+        super().__init__(
+            f"this needs {library}, which is not installed.", hint=f"pip install 'tensorpmf[{extra}]'."
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
