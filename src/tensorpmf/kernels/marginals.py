@@ -1,0 +1,163 @@
+"""Counting what rows show of small subsets of their columns: the empirical marginals a coupled factorisation is given.
+
+A subset is split into its *lead* (all columns but one) and its *follower*. Subsets with the same lead are kept together:
+their counts form one matrix, cells of the lead by stacked levels of the followers, so that what is done with the lead
+is done once, and one matrix product serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorpmf.kernels import _native
+from tensorpmf.kernels.rows import Rows
+from tensorpmf.kernels.stacked import offsets_of
+from tensorpmf.typing import Floats, Ints
+
+ROWS_AT_ONCE = 1 << 15
+
+
+@dataclass(frozen=True)
+class Group:
+    """Subsets that share their lead.
+
+    Parameters
+    ----------
+    lead
+        (order - 1,) columns they share.
+    followers
+        (n_followers,) the one column each has besides.
+    shape
+        How many levels each column of the lead has.
+    subsets
+        Which subsets these are.
+    levels
+        (n_follower_levels,) stacked positions of the levels of all followers.
+    starts
+        (n_followers,) where each follower's levels begin in ``levels``.
+    cells
+        Where the counts lie: a matrix of ``prod(shape)`` rows and ``len(levels)`` columns.
+    """
+
+    lead: tuple[int, ...]
+    followers: Ints
+    shape: tuple[int, ...]
+    subsets: slice
+    levels: Ints
+    starts: Ints
+    cells: slice
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Subsets of columns, all of one size, ordered by lead.
+
+    Parameters
+    ----------
+    n_levels
+        How many levels each column of the table has.
+    columns
+        (n_subsets, order) the columns of each subset: its lead, then its follower; these are the axes of its marginal.
+    """
+
+    n_levels: tuple[int, ...]
+    columns: Ints
+
+    @classmethod
+    def of(cls, columns: ArrayLike, n_levels: tuple[int, ...]) -> Subsets:
+        """Return subsets ordered by lead; of the pairs within a triplet, one whose positions are both odd or both even leads.
+
+        Any triplet has such a pair, and half as many pairs lead as would otherwise.
+
+        Parameters
+        ----------
+        columns
+            (n_subsets, order) distinct columns of each subset, in any order.
+        n_levels
+            How many levels each column of the table has.
+        """
+        chosen = np.sort(np.asarray(columns, dtype=np.int64), axis=1)
+        if chosen.shape[1] == 3:
+            odd = chosen % 2
+            follower = np.select([odd[:, 0] == odd[:, 1], odd[:, 0] == odd[:, 2]], [2, 1], 0)
+            lead_first = np.array([[1, 2, 0], [0, 2, 1], [0, 1, 2]])
+            chosen = np.take_along_axis(chosen, lead_first[follower], axis=1)
+        return cls(n_levels, np.ascontiguousarray(chosen[np.lexsort(chosen.T[::-1])]))
+
+    @property
+    def n_subsets(self) -> int:
+        """How many subsets there are."""
+        return len(self.columns)
+
+    @property
+    def order(self) -> int:
+        """How many columns each subset has."""
+        return self.columns.shape[1]
+
+    @cached_property
+    def n_cells(self) -> int:
+        """How many cells the marginals have in all."""
+        return int(np.asarray(self.n_levels, dtype=np.int64)[self.columns].prod(axis=1).sum())
+
+    @cached_property
+    def group_starts(self) -> Ints:
+        """(n_groups + 1,) the subset at which each group begins."""
+        lead = self.columns[:, :-1]
+        new = np.flatnonzero((lead[1:] != lead[:-1]).any(axis=1)) + 1
+        return np.concatenate([[0], new, [self.n_subsets]]).astype(np.int64)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The subsets of each lead together."""
+        return tuple(self._groups())
+
+    def _groups(self) -> Iterator[Group]:
+        offsets = offsets_of(self.n_levels)
+        cells_before = 0
+        for start, stop in zip(self.group_starts[:-1], self.group_starts[1:], strict=True):
+            lead = tuple(int(column) for column in self.columns[start, :-1])
+            followers = self.columns[start:stop, -1]
+            shape = tuple(self.n_levels[column] for column in lead)
+            levels = np.concatenate([np.arange(offsets[column], offsets[column + 1]) for column in followers])
+            starts = offsets_of([self.n_levels[column] for column in followers])[:-1]
+            n_cells = int(np.prod(shape)) * len(levels)
+            cells = slice(cells_before, cells_before + n_cells)
+            cells_before += n_cells
+            yield Group(lead, followers, shape, slice(int(start), int(stop)), levels, starts, cells)
+
+    def matrix(self, cells: Floats, group: Group) -> Floats:
+        """Return the view of one group's cells: lead cells by stacked follower levels."""
+        return cells[group.cells].reshape(-1, len(group.levels))
+
+    def tables(self, cells: Floats) -> Iterator[Floats]:
+        """Yield the view of each subset's cells, in order, with the axes of its row of ``columns``."""
+        for group in self.groups:
+            matrix = self.matrix(cells, group).reshape(*group.shape, -1)
+            yield from np.split(matrix, group.starts[1:], axis=-1)
+
+
+def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) -> Floats:
+    """Return (n_cells,) the weight of the rows that show each cell of each subset, all its columns observed.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    subsets
+        The subsets; :meth:`Subsets.tables` tells the cells apart.
+    into
+        (n_cells,) counts to add to, in place; by default new ones.
+    """
+    counts = np.zeros(subsets.n_cells) if into is None else into
+    levels = np.asarray(subsets.n_levels, dtype=np.int64)
+    for start in range(0, rows.n_rows, ROWS_AT_ONCE):
+        piece = rows.take(slice(start, start + ROWS_AT_ONCE))
+        codes = np.ascontiguousarray(piece.dense().T, dtype=np.int32)
+        weights = np.ones(piece.n_rows) if piece.weights is None else piece.weights
+        _native.count_marginals(codes, weights, levels, subsets.columns, subsets.group_starts, counts)
+    return counts
