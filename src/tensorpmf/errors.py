@@ -80,6 +80,83 @@ class MissingExtraError(TensorPMFError, ImportError):
         )
 
 
+class NoRowsError(InputError):
+    """A table to learn from has no rows."""
+
+    def __init__(self, source: str = "the table") -> None:
+        self.source = source
+        super().__init__(f"{source} has no rows.")
+
+
+class NoColumnsError(InputError):
+    """A table to learn from has no columns."""
+
+    def __init__(self, source: str = "the table") -> None:
+        self.source = source
+        super().__init__(f"{source} has no columns.")
+
+
+class UnobservedColumnError(InputError):
+    """Every cell of a column is missing, so nothing can be learnt about it."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        super().__init__(
+            f"column {column!r} has no observed value.", hint=f"leave it out with drop=[{column!r}]."
+        )
+
+
+class DuplicateColumnError(InputError):
+    """Two columns have the same name."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        super().__init__(f"more than one column is called {column!r}.", hint="give every column a name of its own.")
+
+
+class CodeRangeError(InputError):
+    """A code is neither missing nor one of a column's levels."""
+
+    def __init__(self, column: str, code: int, n_levels: int, missing: int) -> None:
+        self.column, self.code, self.n_levels, self.missing = column, code, n_levels, missing
+        super().__init__(
+            f"column {column!r} has {n_levels} levels, so its codes run from 0 to {n_levels - 1}, but a cell holds {code}.",
+            hint=f"missing cells are {missing}; for labels that are not codes use read_table.",
+        )
+
+
+class WeightError(InputError):
+    """Row weights must be finite, not negative, one a row, and not all zero."""
+
+    def __init__(self, problem: str, row: int | None = None) -> None:
+        self.problem, self.row = problem, row
+        super().__init__(f"row weights {problem}.", hint="give each row one finite weight >= 0, and some weight > 0.")
+
+
+class DenseTableError(InputError):
+    """A mostly-empty table is too large to be written out cell by cell."""
+
+    def __init__(self, n_rows: int, n_columns: int, n_bytes: int, most: int) -> None:
+        self.n_rows, self.n_columns, self.n_bytes, self.most = n_rows, n_columns, n_bytes, most
+        super().__init__(
+            f"writing out all {n_rows} x {n_columns} cells takes {n_bytes / 2**30:.1f} GiB, more than {most / 2**30:.1f}.",
+            hint="use table.arrays(), which holds the observed cells only, or take some rows first: table.take(...).codes.",
+        )
+
+
+class TooManyCellsError(InputError):
+    """A tensor has more cells than may be enumerated."""
+
+    def __init__(self, n_cells: int, most: int) -> None:
+        self.n_cells, self.most = n_cells, most
+        super().__init__(
+            f"there are {n_cells:.3g} cells, more than {most:.3g}."
+            if n_cells < 10**300
+            else f"there are more than 1e300 cells, more than {most:.3g}.",
+            hint="take the marginal of a few columns first.",
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
