@@ -70,6 +70,10 @@ class Algorithm(ABC, Generic[State, Stats]):
     def update(self, state: State, stats: Stats) -> tuple[State, Info]:
         """Return the next state; pure, sees no data."""
 
+    def runner(self) -> Algorithm[Any, Any]:
+        """Return the algorithm that is really iterated: itself, or itself wrapped in its own acceleration."""
+        return self
+
     def reads_data(self, state: State) -> bool:
         """Whether the next step needs a pass over the rows; if not, ``update`` is given ``None``."""
         return True

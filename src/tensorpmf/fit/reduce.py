@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tensorpmf.errors import SettingError
@@ -57,7 +58,9 @@ class LocalReducer:
         rows = rows_of(table).merged()
         n_blocks = n_blocks_for(rows.n_rows)
         n_threads = self.n_threads or int(os.environ.get("TENSORPMF_THREADS", 0)) or os.cpu_count() or 1
-        return LocalReduce(table.schema, rows.blocks(n_blocks), min(n_threads, n_blocks))
+        edges = [rows.n_rows * ix // n_blocks for ix in range(n_blocks + 1)]
+        blocks = [rows.take(slice(start, stop)) for start, stop in pairwise(edges)]
+        return LocalReduce(table.schema, blocks, min(n_threads, n_blocks))
 
 
 class LocalReduce:

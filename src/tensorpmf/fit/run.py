@@ -148,6 +148,7 @@ def fit(
     if not tolerance >= 0:
         raise SettingError("fit", "tolerance", ">= 0", tolerance)
     algorithm = VB() if algorithm is None else algorithm
+    runner = algorithm.runner()
     reduce = (reducer or LocalReducer(n_threads)).bind(table)
     ascents: list[Ascent] = []
     for start, child in enumerate(np.random.SeedSequence(seed).spawn(n_starts)):
@@ -156,19 +157,20 @@ def fit(
             if callback is not None:
                 callback(Progress(start, n_starts, iteration, info, seconds))
 
-        state = algorithm.start(reduce.schema, np.random.default_rng(child))
+        state = runner.start(reduce.schema, np.random.default_rng(child))
         ascents.append(
-            climb(algorithm, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch)
+            climb(runner, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch)
         )
         if ascents[-1].status is Status.INTERRUPTED:
             break
     best = max((ascent for ascent in ascents if ascent.infos), key=lambda ascent: ascent.infos[-1].objective)
-    return conclude(algorithm, best, ascents)
+    return conclude(algorithm, runner.finish(best.state), best, ascents)
 
 
-def conclude(algorithm: Algorithm[Any, Any], best: Ascent, ascents: list[Ascent]) -> FitResult:
+def conclude(
+    algorithm: Algorithm[Any, Any], model: PMF | DirichletPosterior, best: Ascent, ascents: list[Ascent]
+) -> FitResult:
     """Return the result of the best start."""
-    model = algorithm.finish(best.state)
     posterior = model if isinstance(model, DirichletPosterior) else None
     pmf: PMF = model.mean() if isinstance(model, DirichletPosterior) else model
     return FitResult(

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info
+from tensorpmf.fit.quasinewton import QuasiNewton
 from tensorpmf.kernels import dirichlet
 from tensorpmf.kernels.estep import Counts, LogTables, accumulate
 from tensorpmf.kernels.rows import Rows
@@ -67,6 +68,16 @@ class VBState:
         )
         return LogTables(log_weights, log_factors), kl_weights + kl_factors
 
+    @cached_property
+    def fisher(self) -> tuple[dirichlet.FisherStacked, dirichlet.FisherStacked]:
+        """Fisher information of the weights and of the factors, in log-concentrations."""
+        one = np.array([0, len(self.weights)])
+        empty = self.n_empty * self.alpha_weights
+        return (
+            dirichlet.FisherStacked(self.weights[:, None], one, empty),
+            dirichlet.FisherStacked(self.factors, self.schema.offsets),
+        )
+
     def _of_weights(self) -> tuple[Floats, float]:
         """E[log λ] of the live components, and the divergence of all weights: an empty one differs in nothing."""
         alpha, n_all = self.alpha_weights, len(self.weights) + self.n_empty
@@ -107,6 +118,10 @@ class VB(Algorithm[VBState, Counts]):
             raise SettingError("VB", "max_rank", "a whole number >= 1, or None", self.max_rank)
         if not (np.isfinite(self.alpha_weights) and self.alpha_weights > 0):
             raise SettingError("VB", "alpha_weights", "a finite number > 0", self.alpha_weights)
+
+    def runner(self) -> Algorithm[Any, Any]:
+        """Return the plain algorithm, or the same with quasi-Newton jumps."""
+        return QuasiNewton(self) if self.accelerate else self
 
     def start(self, schema: Schema, rng: np.random.Generator) -> VBState:
         """Return nearly uniform factors with noise that is as loud for many columns as for a few."""
@@ -157,7 +172,7 @@ class VB(Algorithm[VBState, Counts]):
 
     def to_vector(self, state: VBState) -> Floats:
         """Return the logarithms of the concentrations, flat."""
-        return np.log(np.concatenate([state.weights, state.factors.ravel()]))
+        return np.log(_flat(state.weights, state.factors))
 
     def from_vector(self, vector: Floats, state: VBState) -> VBState:
         """Return a state from a flat vector; no concentration falls below its prior."""
@@ -168,6 +183,22 @@ class VB(Algorithm[VBState, Counts]):
             state,
             weights=np.maximum(positive[:n_live], state.alpha_weights),
             factors=np.maximum(positive[n_live:].reshape(-1, n_live), prior),
+        )
+
+    def gradient(self, state: VBState, after: VBState) -> Floats:
+        """Return the gradient of the ELBO in log-concentrations: Fisher information times the plain step."""
+        of_weights, of_factors = state.fisher
+        return _flat(
+            of_weights.times((after.weights / state.weights - 1.0)[:, None]),
+            of_factors.times(after.factors / state.factors - 1.0),
+        )
+
+    def precondition(self, state: VBState, gradient: Floats) -> Floats:
+        """Return the inverse Fisher information times a vector: of the gradient, the plain step."""
+        of_weights, of_factors = state.fisher
+        n_live = len(state.weights)
+        return _flat(
+            of_weights.solve(gradient[:n_live, None]), of_factors.solve(gradient[n_live:].reshape(-1, n_live))
         )
 
     def _alpha_of_columns(self, schema: Schema) -> Floats:
@@ -185,6 +216,10 @@ class VB(Algorithm[VBState, Counts]):
                 "VB", "alpha_factors", "a number > 0, one a column, or a mapping from column names", self.alpha_factors
             )
         return alpha
+
+
+def _flat(of_weights: Floats, of_factors: Floats) -> Floats:
+    return np.concatenate([of_weights.ravel(), of_factors.ravel()])
 
 
 def start_rank(n_levels: Sequence[int]) -> int:

@@ -69,3 +69,53 @@ def expected_log_stacked(alpha: Floats, offsets: Ints, prior: Floats) -> tuple[F
     log_beta_posterior = float(gammaln(alpha).sum() - gammaln(total).sum())
     drift = float(((alpha - np.repeat(prior, n_levels)[:, None]) * log_factors).sum())
     return log_factors, log_beta_prior - log_beta_posterior + drift
+
+
+def trigamma(x: Floats) -> Floats:
+    """Derivative of the digamma function, to about ten digits; much faster than a zeta function.
+
+    Parameters
+    ----------
+    x
+        Numbers above zero.
+    """
+    near = sum((1.0 / (x + k) ** 2 for k in range(6)), np.zeros_like(x))
+    inverse = 1.0 / (x + 6.0)
+    square = inverse * inverse
+    tail = 1 / 6 - square * (1 / 30 - square * (1 / 42 - square * (1 / 30 - square * 5 / 66)))
+    return near + inverse * (1.0 + inverse * (0.5 + inverse * tail))
+
+
+class FisherStacked:
+    """Fisher information of Dirichlet distributions stacked over columns, in the coordinates log alpha.
+
+    Each block is a diagonal minus a constant (Sherman–Morrison inverts it), so both products are linear in size.
+
+    Parameters
+    ----------
+    alpha
+        (n_stacked_levels, R) concentrations.
+    offsets
+        (n_columns + 1,) where each column's levels begin.
+    empty
+        Concentration that belongs to every distribution but is not among its levels.
+    """
+
+    def __init__(self, alpha: Floats, offsets: Ints, empty: float = 0.0) -> None:
+        self.alpha, self.starts, self.n_levels = alpha, offsets[:-1], np.diff(offsets)
+        self.diagonal = trigamma(alpha)
+        self.constant = trigamma(np.add.reduceat(alpha, self.starts, axis=0) + empty)
+
+    def times(self, vector: Floats) -> Floats:
+        """Return the information times a vector."""
+        scaled = self.alpha * vector
+        sums = np.add.reduceat(scaled, self.starts, axis=0)
+        return self.alpha * (self.diagonal * scaled - np.repeat(self.constant * sums, self.n_levels, axis=0))
+
+    def solve(self, vector: Floats) -> Floats:
+        """Return the inverse information times a vector."""
+        scaled = vector / (self.alpha * self.diagonal)
+        room = 1.0 / self.constant - np.add.reduceat(1.0 / self.diagonal, self.starts, axis=0)
+        room[room <= 1e-14 / self.constant] = np.inf  # one level only: nowhere to go
+        sums = np.add.reduceat(scaled, self.starts, axis=0) / room
+        return (scaled + np.repeat(sums, self.n_levels, axis=0) / self.diagonal) / self.alpha
