@@ -1,13 +1,371 @@
-"""What every joint PMF answers, whatever it is made of."""
+"""What every joint PMF answers, whatever it is made of.
+
+A kind of PMF says how to do five things on arrays (the methods that start with an underscore); every query is written
+once, here, on top of them.
+"""
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Self, overload
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError
+from tensorpmf.kernels.rows import Rows
+from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
+from tensorpmf.pmf.evidence import Known, describe_row, read_evidence
+from tensorpmf.pmf.rows_of import RowsLike, Unknown, read_rows
 from tensorpmf.table.schema import Schema
+from tensorpmf.table.table import CategoricalTable
+from tensorpmf.typing import Codes, Floats
+
+N_DRAWS = 100_000
+"""How many draws a Monte Carlo answer is made of."""
 
 
 class PMF(ABC):
-    """A joint distribution over the columns of a schema."""
+    """A joint distribution over the columns of a schema.
+
+    Wherever a query takes ``rows``, these may be a :class:`CategoricalTable`, a data frame, a list of mappings from
+    column names to labels, or a (n_rows, n_columns) integer array of codes. Columns that are not there, and missing
+    cells, are summed out.
+    """
 
     schema: Schema
+
+    # What a kind of PMF says.
+
+    @abstractmethod
+    def _log_prob(self, rows: Rows) -> Floats:
+        """(n_rows,) log-probabilities, missing cells summed out."""
+
+    @abstractmethod
+    def _conditional(self, column_ix: int, rows: Rows) -> Floats:
+        """(n_rows, I) probabilities of a column's levels given the other cells; zeros where these are impossible."""
+
+    @abstractmethod
+    def _completed(self, rows: Rows, rng: np.random.Generator) -> Codes:
+        """(n_rows, n_columns) codes, missing cells drawn given the others; the rows are possible."""
+
+    @abstractmethod
+    def _marginal(self, column_ixs: Sequence[int]) -> Self:
+        """The PMF of some columns, in this order."""
+
+    @abstractmethod
+    def _weighed(self, likelihoods: Mapping[int, Floats]) -> Self | None:
+        """The PMF proportional to this one times a function (I,) of each of some columns; None if that is zero."""
+
+    # Probabilities.
+
+    def log_prob(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+        """Return (n_rows,) log-probabilities of rows; missing cells are summed out, and ``-inf`` is impossible.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        """
+        return self._log_prob(read_rows(rows, self.schema, unknown))
+
+    def prob(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+        """Return (n_rows,) probabilities of rows; missing cells are summed out.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        """
+        return np.exp(self.log_prob(rows, unknown=unknown))
+
+    def conditional(self, column: str, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+        """Return (n_rows, I) probabilities of a column's levels, given each row's other cells.
+
+        The column's own cells are not looked at.
+
+        Parameters
+        ----------
+        column
+            The column asked for.
+        rows
+            What is known.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        """
+        ix, known = self.schema.ix(column), read_rows(rows, self.schema, unknown)
+        prob = self._conditional(ix, known)
+        self._refuse(known, prob.sum(axis=1) == 0, but=ix)
+        return prob
+
+    def to_dense(self, most_cells: int = MOST_CELLS) -> Floats:
+        """Return the probability tensor, one axis a column.
+
+        Parameters
+        ----------
+        most_cells
+            Refuse to make a larger tensor than this.
+        """
+        levels = self.schema.n_levels
+        blocks = [self.prob(codes) for codes in cells(levels, most_cells)]
+        return np.concatenate(blocks).reshape(levels)
+
+    # PMFs from PMFs.
+
+    def marginal(self, names: str | Iterable[str]) -> Self:
+        """Return the PMF of one or some columns, in the order given; the others are summed out.
+
+        Parameters
+        ----------
+        names
+            A column name, or several.
+        """
+        return self._marginal([self.schema.ix(name) for name in self._group(names)])
+
+    def given(self, known: Mapping[str, Known] | None = None, /, **columns: Known) -> Self:
+        """Return the PMF of the other columns, given what is known of some.
+
+        A column known to have one level leaves the result. One known to have a level out of a *set* (or list) stays,
+        with probability zero outside the set: which of the levels it has is still open.
+
+        Parameters
+        ----------
+        known
+            A level, or a set of levels, by column name; for names that are no Python identifiers.
+        **columns
+            A level, or a set of levels, by column name.
+        """
+        evidence = read_evidence(self.schema, {**(known or {}), **columns})
+        remaining = [ix for ix in range(len(self.schema)) if ix not in evidence or evidence[ix].is_set]
+        if not remaining:
+            raise InputError("every column is known, so nothing is left to ask.", hint="for P(known), use prob([...]).")
+        weighed = self._weighed({ix: item.likelihood for ix, item in evidence.items()})
+        if weighed is None:
+            raise ImpossibleEvidenceError(", ".join(map(str, evidence.values())))
+        return weighed._marginal(remaining)
+
+    # One column: what to expect.
+
+    @overload
+    def expect(self, column: str, *, values: ArrayLike | None = None) -> float: ...
+
+    @overload
+    def expect(self, column: str, rows: RowsLike, *, values: ArrayLike | None = None) -> Floats: ...
+
+    def expect(self, column: str, rows: RowsLike = None, *, values: ArrayLike | None = None) -> float | Floats:
+        """Return the expected value of a column, or one for each row given its other cells.
+
+        Parameters
+        ----------
+        column
+            The column; its levels are numbers, or ``values`` are given.
+        rows
+            What is known, if anything.
+        values
+            (I,) the number each level stands for.
+        """
+        expected = self._levels(column, rows) @ self._values(column, values)
+        return float(expected[0]) if rows is None else expected
+
+    @overload
+    def median(self, column: str, *, values: ArrayLike | None = None) -> float: ...
+
+    @overload
+    def median(self, column: str, rows: RowsLike, *, values: ArrayLike | None = None) -> Floats: ...
+
+    def median(self, column: str, rows: RowsLike = None, *, values: ArrayLike | None = None) -> float | Floats:
+        """Return the lower median of a column, or one for each row given its other cells: the least absolute error.
+
+        Parameters
+        ----------
+        column
+            The column; its levels are numbers, or ``values`` are given.
+        rows
+            What is known, if anything.
+        values
+            (I,) the number each level stands for.
+        """
+        numbers = self._values(column, values)
+        order = np.argsort(numbers, kind="stable")
+        below = np.cumsum(self._levels(column, rows)[:, order], axis=1)
+        medians = numbers[order[np.argmax(below >= 0.5 - 1e-12, axis=1)]]
+        return float(medians[0]) if rows is None else medians
+
+    @overload
+    def most_likely(self, column: str) -> Hashable: ...
+
+    @overload
+    def most_likely(self, column: str, rows: RowsLike) -> np.ndarray[tuple[int], np.dtype[np.object_]]: ...
+
+    def most_likely(
+        self, column: str, rows: RowsLike = None
+    ) -> Hashable | np.ndarray[tuple[int], np.dtype[np.object_]]:
+        """Return the most likely level of a column, or one for each row given its other cells; the first of equals.
+
+        Parameters
+        ----------
+        column
+            The column.
+        rows
+            What is known, if anything.
+        """
+        levels = np.fromiter(self.schema[column].levels, dtype=object, count=self.schema[column].n_levels)
+        best = levels[np.argmax(self._levels(column, rows), axis=1)]
+        return best[0] if rows is None else best
+
+    # Drawing.
+
+    def sample(self, n: int, rng: np.random.Generator) -> CategoricalTable:
+        """Draw complete rows.
+
+        Parameters
+        ----------
+        n
+            How many rows.
+        rng
+            Where randomness comes from.
+        """
+        if n < 0:
+            raise SettingError("sample", "n", ">= 0", n)
+        return CategoricalTable.from_codes(self._completed(self._nothing_known(n), rng), schema=self.schema)
+
+    def complete(self, rows: RowsLike, rng: np.random.Generator, *, unknown: Unknown = "error") -> CategoricalTable:
+        """Draw the missing cells of rows, each row's jointly, given its observed cells.
+
+        Called m times it makes m imputations.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        rng
+            Where randomness comes from.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        """
+        known = read_rows(rows, self.schema, unknown)
+        self._refuse(known, np.isneginf(self._log_prob(known)))
+        return CategoricalTable.from_codes(self._completed(known, rng), weights=known.weights, schema=self.schema)
+
+    # Information, in nats.
+
+    def average(
+        self, function: Callable[[Codes], Floats], *, n_draws: int = N_DRAWS, rng: np.random.Generator | None = None
+    ) -> Estimate:
+        """Return the mean of a function of rows under this PMF.
+
+        It is exact, by enumeration, up to 2·10⁷ cells, and a Monte Carlo mean with its standard error beyond.
+
+        Parameters
+        ----------
+        function
+            From (n, n_columns) codes to (n,) values.
+        n_draws
+            How many draws a Monte Carlo answer is made of, at least 2.
+        rng
+            Where randomness comes from; by default always the same.
+        """
+        if n_cells(self.schema.n_levels) <= MOST_CELLS:
+            return exact_mean(function, self.log_prob, self.schema.n_levels)
+        if n_draws < 2:
+            raise SettingError("average", "n_draws", ">= 2", n_draws)
+        draws = self._completed(self._nothing_known(n_draws), np.random.default_rng(0) if rng is None else rng)
+        return sampled_mean(function(draws))
+
+    def entropy(self, *, n_draws: int = N_DRAWS, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the entropy in nats; see :meth:`average` for how exact it is.
+
+        Parameters
+        ----------
+        n_draws
+            How many draws a Monte Carlo answer is made of.
+        rng
+            Where randomness comes from; by default always the same.
+        """
+        return self.average(lambda codes: -self.log_prob(codes), n_draws=n_draws, rng=rng)
+
+    def mutual_information(
+        self,
+        a: str | Iterable[str],
+        b: str | Iterable[str],
+        *,
+        n_draws: int = N_DRAWS,
+        rng: np.random.Generator | None = None,
+    ) -> Estimate:
+        """Return in nats how much one column, or group, tells about another; see :meth:`average` for how exact it is.
+
+        Parameters
+        ----------
+        a
+            A column name, or several.
+        b
+            A column name, or several others.
+        n_draws
+            How many draws a Monte Carlo answer is made of.
+        rng
+            Where randomness comes from; by default always the same.
+        """
+        group_a, group_b = self._group(a), self._group(b)
+        both, only_a, only_b = self.marginal([*group_a, *group_b]), self.marginal(group_a), self.marginal(group_b)
+
+        def log_ratio(codes: Codes) -> Floats:
+            of_a, of_b = codes[:, : len(group_a)], codes[:, len(group_a) :]
+            return both.log_prob(codes) - only_a.log_prob(of_a) - only_b.log_prob(of_b)
+
+        return both.average(log_ratio, n_draws=n_draws, rng=rng)
+
+    # Words for people.
+
+    def __repr__(self) -> str:
+        shown = self.schema.columns[:8]
+        width = max(len(column.name) for column in shown)
+        lines = [f"{column.name:{width}}  {self._in_words(column.name)}" for column in shown]
+        more = [f"… {len(self.schema) - len(shown)} more columns"] * (len(self.schema) > len(shown))
+        return "\n  ".join([self._headline(), *lines, *more])
+
+    def _headline(self) -> str:
+        return f"{type(self).__name__} of {len(self.schema)} columns"
+
+    def _in_words(self, column: str, most: int = 4) -> str:
+        prob, levels = self._levels(column, None)[0], self.schema[column].levels
+        likely = np.argsort(-prob, kind="stable")[:most]
+        told = [f"{levels[ix]} {100 * prob[ix]:.3g}%" for ix in likely]
+        return ", ".join(told + ["…"] * (len(levels) > most))
+
+    # Steps the queries share.
+
+    def _group(self, names: str | Iterable[str]) -> list[str]:
+        group = [names] if isinstance(names, str) else list(names)
+        if not group or len(set(group)) < len(group):
+            raise InputError(f"expected one or several different column names, got {group!r}.")
+        return group
+
+    def _nothing_known(self, n: int) -> Rows:
+        return Rows.from_codes(np.full((n, len(self.schema)), -1, dtype=np.int8), self.schema.n_levels)
+
+    def _levels(self, column: str, rows: RowsLike) -> Floats:
+        if rows is None:
+            return self._conditional(self.schema.ix(column), self._nothing_known(1))
+        return self.conditional(column, rows)
+
+    def _values(self, column: str, values: ArrayLike | None) -> Floats:
+        numbers = self.schema[column].values if values is None else np.asarray(values, dtype=np.float64)
+        if numbers.shape != (self.schema[column].n_levels,):
+            raise SettingError("values", column, f"{self.schema[column].n_levels} numbers, one a level", values)
+        return numbers
+
+    def _refuse(
+        self, rows: Rows, impossible: np.ndarray[tuple[int], np.dtype[np.bool_]], but: int | None = None
+    ) -> None:
+        """Raise for the first impossible row, if there is one; the column ``but`` was not looked at."""
+        if impossible.any():
+            row_ix = int(np.argmax(impossible))
+            codes = np.array(rows.take(slice(row_ix, row_ix + 1)).dense()[0])
+            if but is not None:
+                codes[but] = -1
+            raise ImpossibleEvidenceError(f"row {row_ix}: {describe_row(self.schema, codes)}")

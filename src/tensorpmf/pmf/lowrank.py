@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import NotADistributionError
+from tensorpmf.errors import NotADistributionError, SettingError
+from tensorpmf.kernels.estep import LogTables, log_normaliser, responsibilities
+from tensorpmf.kernels.rows import Rows
+from tensorpmf.kernels.stacked import stack
 from tensorpmf.pmf.base import PMF
+from tensorpmf.pmf.rows_of import RowsLike, Unknown, blocks_of, read_rows
+from tensorpmf.table.cells import code_type
 from tensorpmf.table.schema import Schema
-from tensorpmf.typing import Floats
+from tensorpmf.typing import Codes, Floats, Ints
 
 TOLERANCE = 1e-6
 """How far from one a distribution handed in may sum before it is refused; within it, it is divided by its sum."""
@@ -53,6 +59,115 @@ class LowRankPMF(PMF):
         """How many components there are."""
         return len(self.weights)
 
+    def responsibilities(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+        """Return (n_rows, R) the probability that each component made each row; missing cells are summed out.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        """
+        known = read_rows(rows, self.schema, unknown)
+        resp = responsibilities(known, self.log_tables)
+        self._refuse(known, resp.sum(axis=1) == 0)
+        return resp
+
+    def reordered(self, components: ArrayLike) -> LowRankPMF:
+        """Return the same PMF with its components in another order.
+
+        Parameters
+        ----------
+        components
+            (R,) which component comes first, second, …
+        """
+        order = np.asarray(components)
+        if not np.array_equal(np.sort(order), np.arange(self.rank)):
+            raise SettingError("reordered", "components", f"an order of 0 to {self.rank - 1}", components)
+        return LowRankPMF(self.schema, self.weights[order], [factor[:, order] for factor in self.factors])
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, LowRankPMF)
+            and self.schema == other.schema
+            and np.array_equal(self.weights, other.weights)
+            and all(map(np.array_equal, self.factors, other.factors))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def log_tables(self) -> LogTables:
+        """Logarithms of the weights and of the factors, as the kernels take them."""
+        with np.errstate(divide="ignore"):
+            return LogTables(np.log(self.weights), np.log(stack(self.factors)))
+
+    # What the queries are made of.
+
+    def _log_prob(self, rows: Rows) -> Floats:
+        return log_normaliser(rows, self.log_tables)
+
+    def _conditional(self, column_ix: int, rows: Rows) -> Floats:
+        """Mix the column's factor by responsibilities that do not look at it: its log-factor is zero there."""
+        log_factors = self.log_tables.log_factors.copy()
+        start, stop = self.schema.offsets[column_ix : column_ix + 2]
+        log_factors[start:stop] = 0.0
+        blind = LogTables(self.log_tables.log_weights, log_factors)
+        mixed = [responsibilities(block, blind) @ self.factors[column_ix].T for block in blocks_of(rows)]
+        return np.concatenate([np.empty((0, int(stop - start))), *mixed])
+
+    def _marginal(self, column_ixs: Sequence[int]) -> LowRankPMF:
+        columns = tuple(self.schema.columns[ix] for ix in column_ixs)
+        return LowRankPMF(Schema(columns), self.weights, [self.factors[ix] for ix in column_ixs])
+
+    def _weighed(self, likelihoods: Mapping[int, Floats]) -> LowRankPMF | None:
+        """Each component's weight takes up its likelihood, and its factors are weighed and normalised."""
+        log_weights, factors = self.log_tables.log_weights.copy(), list(self.factors)
+        for ix, likelihood in likelihoods.items():
+            weighed = likelihood[:, None] * self.factors[ix]
+            mass = weighed.sum(axis=0)
+            with np.errstate(divide="ignore"):
+                log_weights += np.log(mass)
+            factors[ix] = np.where(mass > 0, weighed, self.factors[ix]) / np.where(mass > 0, mass, 1.0)
+        top = log_weights.max()
+        if top == -np.inf:
+            return None
+        weights = np.exp(log_weights - top)
+        return LowRankPMF(self.schema, weights / weights.sum(), factors)
+
+    def _completed(self, rows: Rows, rng: np.random.Generator) -> Codes:
+        """Draw each row's component, then each missing cell from that component."""
+        drawn = [self._completed_block(block, rng) for block in blocks_of(rows)]
+        return np.concatenate([rows.take(slice(0)).dense().astype(np.int8), *drawn])
+
+    def _completed_block(self, rows: Rows, rng: np.random.Generator) -> Codes:
+        codes = rows.dense().astype(code_type(max(self.schema.n_levels)))
+        component = drawn_from(responsibilities(rows, self.log_tables).T, rng)
+        for ix, factor in enumerate(self.factors):
+            missing = codes[:, ix] < 0
+            codes[missing, ix] = drawn_from(factor[:, component[missing]], rng)
+        return codes
+
+    def _headline(self) -> str:
+        weights = " ".join(f"{weight:.2g}" for weight in np.sort(self.weights)[:-9:-1])
+        more = " …" * (self.rank > 8)
+        return f"LowRankPMF of {len(self.schema)} columns, rank {self.rank}, weights {weights}{more}"
+
+
+def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:
+    """Draw one position from each of several distributions.
+
+    Parameters
+    ----------
+    prob
+        (n_positions, n_draws) one distribution a column.
+    rng
+        Where randomness comes from.
+    """
+    cumulated = np.cumsum(prob, axis=0)
+    return (rng.random(prob.shape[1]) * cumulated[-1] >= cumulated).sum(axis=0)
+
 
 def distribution(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
     """Return a read-only copy whose columns are checked to be, and then are, distributions.
@@ -77,6 +192,8 @@ def distribution(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats
     total = copy.sum(axis=0)
     if not np.all(np.abs(total - 1) <= TOLERANCE):
         raise NotADistributionError(what, f"it sums to {np.ravel(total)[np.argmax(np.abs(total - 1))]}, not to 1")
-    copy /= np.where(np.abs(total - 1) <= 1e-12, 1.0, total)  # dividing again changes nothing: a loaded model is the saved one
+    copy /= np.where(
+        np.abs(total - 1) <= 1e-12, 1.0, total
+    )  # dividing again changes nothing: a loaded model is the saved one
     copy.setflags(write=False)
     return copy
