@@ -1,4 +1,4 @@
-"""Counting what rows show of small subsets of their columns: the empirical marginals a coupled factorisation is given.
+"""What rows show of small subsets of their columns: counting it, and the EM pass over the cells of such marginals.
 
 A subset is split into its *lead* (all columns but one) and its *follower*. Subsets with the same lead are kept together:
 their counts form one matrix, cells of the lead by stacked levels of the followers, so that what is done with the lead
@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorpmf.kernels import _native
+from tensorpmf.kernels.estep import Counts
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.stacked import offsets_of
 from tensorpmf.typing import Floats, Ints
 
 ROWS_AT_ONCE = 1 << 15
+TINY = 1e-300
+"""Stands for a model's probability of zero, so that empty cells may have one."""
 
 
 @dataclass(frozen=True)
@@ -161,3 +164,57 @@ def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) ->
         weights = np.ones(piece.n_rows) if piece.weights is None else piece.weights
         _native.count_marginals(codes, weights, levels, subsets.columns, subsets.group_starts, counts)
     return counts
+
+
+def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, factors: Floats) -> Counts:
+    """Return the statistics of one EM pass over the cells of all marginals, each cell a row that shows it.
+
+    With the ratio of cell to model ``Q = cells / (sum_r lambda_r a_r b_r c_r)``, component ``r`` takes
+    ``Q lambda_r a_r b_r c_r`` of each cell.
+
+    Parameters
+    ----------
+    cells
+        (n_cells,) how much each cell counts.
+    subsets
+        Which marginals these are the cells of.
+    weights
+        (R,) component weights.
+    factors
+        (n_stacked_levels, R) factors, columns stacked.
+    """
+    offsets = offsets_of(subsets.n_levels)
+    total = np.zeros_like(weights)
+    by_level = np.zeros_like(factors)
+    log_norm = 0.0
+    for group in subsets.groups:
+        observed = subsets.matrix(cells, group)
+        spans = [slice(offsets[column], offsets[column + 1]) for column in group.lead]
+        lead = lead_table(weights, [factors[span] for span in spans])
+        joint, follower = lead.reshape(-1, len(weights)), factors[group.levels]
+        model = np.maximum(joint @ follower.T, TINY)
+        ratio = observed / model
+        log_norm += float(np.vdot(observed, np.log(model, out=model)))
+        by_level[group.levels] += follower * (ratio.T @ joint)
+        share = lead * (ratio @ follower).reshape(lead.shape)
+        axes = set(range(len(spans)))
+        for axis, span in enumerate(spans):
+            by_level[span] += share.sum(axis=tuple(axes - {axis}))
+        total += share.sum(axis=tuple(axes))
+    return Counts(total, by_level, log_norm)
+
+
+def lead_table(weights: Floats, factors: list[Floats]) -> Floats:
+    """Return (*shape, R) the weight of each component times its probabilities of the levels of some columns.
+
+    Parameters
+    ----------
+    weights
+        (R,) component weights.
+    factors
+        One (I, R) array a column.
+    """
+    table = weights
+    for factor in factors:
+        table = table[..., None, :] * factor
+    return table

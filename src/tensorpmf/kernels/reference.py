@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorpmf.kernels.estep import Counts, LogTables
+from tensorpmf.kernels.marginals import Subsets
 from tensorpmf.kernels.rows import Rows
+from tensorpmf.kernels.stacked import offsets_of
 from tensorpmf.typing import Floats
 
 
@@ -65,3 +67,29 @@ def _normalise(log_gamma: Floats) -> tuple[float, Floats]:
         return -np.inf, np.zeros_like(log_gamma)
     gamma = np.exp(log_gamma - top)
     return float(top + np.log(gamma.sum())), gamma / gamma.sum()
+
+
+def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) -> Floats:
+    """(n_cells,) the weight of the rows that show each cell of each subset, all its columns observed."""
+    counts = np.zeros(subsets.n_cells) if into is None else into
+    for columns, table in zip(subsets.columns, subsets.tables(counts), strict=True):
+        for row_ix, codes in enumerate(rows.dense()[:, columns]):
+            if (codes >= 0).all():
+                table[tuple(codes)] += 1.0 if rows.weights is None else rows.weights[row_ix]
+    return counts
+
+
+def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, factors: Floats) -> Counts:
+    """One EM pass over the cells of all marginals: each cell that counts anything is shared among the components."""
+    offsets = offsets_of(subsets.n_levels)
+    counts = Counts(np.zeros_like(weights), np.zeros_like(factors), 0.0)
+    for columns, table in zip(subsets.columns, subsets.tables(cells), strict=True):
+        for codes in zip(*np.nonzero(table), strict=True):
+            gamma = weights.copy()
+            for column, code in zip(columns, codes, strict=True):
+                gamma *= factors[offsets[column] + code]
+            share = table[codes] * gamma / gamma.sum()
+            for column, code in zip(columns, codes, strict=True):
+                counts.factors[offsets[column] + code] += share
+            counts = Counts(counts.weights + share, counts.factors, counts.log_norm + table[codes] * np.log(gamma.sum()))
+    return counts
