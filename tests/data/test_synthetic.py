@@ -15,7 +15,7 @@ def test_weights_and_factors_are_drawn_as_the_paper_says() -> None:
     pmfs = [synthetic_pmf(n_columns=2, n_levels=4, rank=3, seed=seed) for seed in range(300)]
     weights = np.array([pmf.weights for pmf in pmfs])
     assert np.allclose(weights.sum(axis=1), 1)
-    # of uniform variables divided by their sum the ratio of two is known: U(0, 1) / U(0, 1) is below x with probability x / 2, x <= 1
+    # dividing by the sum leaves ratios: of two U(0, 1) variables it is below x <= 1 with probability x / 2
     ratio = np.array([pmf.factors[1][0, 2] / pmf.factors[1][3, 2] for pmf in pmfs])
     assert kstest(ratio, lambda x: np.where(x <= 1, x / 2, 1 - 1 / (2 * np.maximum(x, 1)))).pvalue > 1e-3
     assert weights.min() / weights.max() > 0.15
@@ -30,7 +30,7 @@ def test_columns_may_differ_in_their_numbers_of_levels() -> None:
 def test_rows_follow_the_pmf(rng: np.random.Generator) -> None:
     pmf = synthetic_pmf(n_columns=3, n_levels=[2, 3, 2], rank=2, seed=5)
     table = sample_table(pmf, 20_000, seed=rng)
-    seen = {cell: 0 for cell in product(range(2), range(3), range(2))}
+    seen = dict.fromkeys(product(range(2), range(3), range(2)), 0)
     for row in table.codes.tolist():
         seen[tuple(row)] += 1
     expected = [
