@@ -41,8 +41,7 @@ class UnknownLevelError(InputError):
         self.column, self.level, self.known = column, level, tuple(known)
         super().__init__(
             f"column {column!r} has no level {level!r}. Known levels: {listing(known)}.",
-            hint=_did_you_mean(level, known)
-            or 'pass unknown="missing" to treat unseen levels as missing.',
+            hint=" ".join(filter(None, [_did_you_mean(level, known), 'pass unknown="missing" to treat unseen levels as missing.'])),
         )
 
 
@@ -154,6 +153,151 @@ class TooManyCellsError(InputError):
             if n_cells < 10**300
             else f"there are more than 1e300 cells, more than {most:.3g}.",
             hint="take the marginal of a few columns first.",
+        )
+
+
+class TooManyLevelsError(InputError):
+    """A column has so many levels, for so few rows, that nothing can be learnt about them."""
+
+    def __init__(self, column: str, n_levels: int, n_rows: int, *, hint: str) -> None:
+        self.column, self.n_levels, self.n_rows = column, n_levels, n_rows
+        super().__init__(f"column {column!r} has {n_levels} levels for {n_rows} observed rows.", hint=hint)
+
+
+class ContinuousColumnError(InputError):
+    """A column of real numbers with many different values has to be cut into bins."""
+
+    def __init__(self, column: str, n_distinct: int, most: int) -> None:
+        self.column, self.n_distinct, self.most = column, n_distinct, most
+        super().__init__(
+            f"column {column!r} holds {n_distinct} different real numbers, more than {most}, so they cannot be its levels.",
+            hint=f"cut it into bins: bins={{{column!r}: 10}}, or bins=10 for all numeric columns.",
+        )
+
+
+class NonFiniteError(InputError):
+    """A column holds an infinite number."""
+
+    def __init__(self, column: str, value: float) -> None:
+        self.column, self.value = column, value
+        super().__init__(
+            f"column {column!r} holds {value}, which is no finite number.",
+            hint="treat it as missing with missing=[float('inf'), float('-inf')], or replace it first.",
+        )
+
+
+class NotNumericError(InputError):
+    """Something that is not a number was to be used as one."""
+
+    def __init__(self, column: str, value: Hashable, purpose: str) -> None:
+        self.column, self.value, self.purpose = column, value, purpose
+        super().__init__(f"column {column!r} holds {value!r}, which is no number, so it {purpose}.")
+
+
+class UnhashableLevelError(InputError):
+    """A cell holds something that cannot be a label."""
+
+    def __init__(self, column: str, value: object) -> None:
+        self.column, self.value = column, value
+        super().__init__(
+            f"column {column!r} holds {value!r}, which is a {type(value).__name__} and cannot be a label.",
+            hint="labels are single hashable values: texts, numbers, truth values, dates, tuples.",
+        )
+
+
+class LengthError(InputError):
+    """Columns that belong together have different lengths."""
+
+    def __init__(self, column: str, length: int, expected: int) -> None:
+        self.column, self.length, self.expected = column, length, expected
+        super().__init__(f"column {column!r} has {length} values, but the others have {expected}.")
+
+
+class DuplicateCellError(InputError):
+    """Two (row, column, value) triples tell about the same cell."""
+
+    def __init__(self, row: Hashable, column: Hashable, n_duplicates: int) -> None:
+        self.row, self.column, self.n_duplicates = row, column, n_duplicates
+        super().__init__(
+            f"row {row!r}, column {column!r} is given more than once; {n_duplicates} triples are too many.",
+            hint="keep one triple for each cell, for example the last one.",
+        )
+
+
+class UnknownSourceError(InputError):
+    """No table can be made of an object of this kind."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"no table can be made of a {kind}.",
+            hint="give the path of a file, a data frame (pandas, polars, Arrow), a NumPy array or a dict of columns.",
+        )
+
+
+class MissingFileError(InputError, FileNotFoundError):
+    """There is no file at the path."""
+
+    def __init__(self, path: str, nearby: Sequence[str] = ()) -> None:
+        self.path, self.nearby = path, tuple(nearby)
+        super().__init__(f"there is no file {path!r}.", hint=_did_you_mean(path, nearby))
+
+    __str__ = Exception.__str__
+
+
+class DirectoryError(InputError, IsADirectoryError):
+    """The path is a directory, not a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path!r} is a directory.", hint="give the path of one file in it.")
+
+    __str__ = Exception.__str__
+
+
+class UnknownFormatError(InputError):
+    """The ending of a file's name tells no format that can be read."""
+
+    def __init__(self, path: str, known: Sequence[str]) -> None:
+        self.path, self.known = path, tuple(known)
+        super().__init__(f"the name of {path!r} does not tell its format. Known endings: {', '.join(known)}.")
+
+
+class UnreadableFileError(InputError):
+    """A file is not what the ending of its name says."""
+
+    def __init__(self, path: str, kind: str, reason: str) -> None:
+        self.path, self.kind, self.reason = path, kind, reason
+        super().__init__(f"{path!r} cannot be read as {kind}: {reason}.")
+
+
+class EmptyFileError(InputError):
+    """A file holds nothing at all."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path!r} is empty.")
+
+
+class EncodingError(InputError):
+    """The bytes of a text file are not in the encoding expected."""
+
+    def __init__(self, path: str, encoding: str) -> None:
+        self.path, self.encoding = path, encoding
+        super().__init__(
+            f"{path!r} is not a text in {encoding}.", hint="say what it is in, for example encoding='latin-1' or 'utf-16'."
+        )
+
+
+class RaggedLineError(InputError):
+    """A line of a text file has more or fewer values than the others."""
+
+    def __init__(self, path: str, line: int, n_values: int, n_columns: int, delimiter: str) -> None:
+        self.path, self.line, self.n_values, self.n_columns = path, line, n_values, n_columns
+        self.delimiter = delimiter
+        super().__init__(
+            f"line {line} of {path!r} has {n_values} values, but there are {n_columns} columns.",
+            hint=f"values are taken to be separated by {delimiter!r}; say delimiter=... if they are not.",
         )
 
 
