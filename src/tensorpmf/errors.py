@@ -301,6 +301,37 @@ class RaggedLineError(InputError):
         )
 
 
+class SchemaMismatchError(InputError):
+    """Two PMFs that should be about the same columns are not."""
+
+    def __init__(self, column: str | None, problem: str) -> None:
+        self.column, self.problem = column, problem
+        where = "" if column is None else f" at {column!r}"
+        super().__init__(
+            f"the two PMFs are not about the same columns and levels{where}: {problem}.",
+            hint="put columns in the same order with pmf.marginal([...]).",
+        )
+
+
+class ModelFileError(InputError):
+    """A file is not a model that can be read."""
+
+    def __init__(self, path: str, problem: str, *, hint: str | None = None) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"{path}: {problem}.", hint=hint)
+
+
+class UnsavableError(InputError):
+    """A value cannot be written to a model file."""
+
+    def __init__(self, where: str, value: object) -> None:
+        self.where, self.kind = where, type(value).__qualname__
+        super().__init__(
+            f"a model file cannot hold {where}: {value!r} is a {self.kind}.",
+            hint="labels may be str, int, float, bool, None, date, datetime, or tuples of these.",
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
