@@ -3,7 +3,7 @@
 BIN := .venv/bin
 SUITE := $(BIN)/python -m pytest -n 2
 NATIVE := $(wildcard CMakeLists.txt src/native/*)
-LOCK := pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --no-header --no-annotate
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -16,58 +16,67 @@ help:  ## Print this list
 demo: .venv/package  ## Fit Iris, ask the model, classify held-out flowers, draw a picture
 	@$(BIN)/tensorpmf demo
 
-test: .venv/package  ## Run every test, with coverage
+test: .venv/dev .venv/package  ## Run every test, with coverage
 	$(SUITE) --cov --cov-report=term
 
 check: lint types imports docs fast  ## Format, lint, types, import contracts, docs, fast tests
 
-format: .venv/package  ## Rewrite the code in the house format
+format: .venv/dev .venv/package  ## Rewrite the code in the house format
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
 
-lint: .venv/package
+lint: .venv/dev .venv/package
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: .venv/package
+types: .venv/dev .venv/package
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-imports: .venv/package
+imports: .venv/dev .venv/package
 	$(BIN)/lint-imports --no-logo
 
-docs: .venv/package  ## Build the documentation into docs/_build; a warning is an error
+docs: .venv/dev .venv/package  ## Build the documentation into docs/_build; a warning is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 
-fast: .venv/package
+fast: .venv/dev .venv/package
 	$(SUITE) -m "not slow"
 
-bench: .venv/bench  ## Time the kernels and the fit against the alternatives
+bench: .venv/bench .venv/package  ## Time the kernels and the fit against the alternatives
 	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only -p no:randomly -s
 
-lock: .venv/package  ## Pin the newest versions that pyproject.toml allows
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile $(LOCK) --extra dev -o requirements/dev.txt
-	$(BIN)/uv pip compile $(LOCK) --extra bench -c requirements/dev.txt -o requirements/bench.txt
+lock: .venv/dev  ## Pin the newest versions that pyproject.toml allows
+	$(PIP) uv
+	$(LOCK) --upgrade --extra dev -o requirements/dev.txt
+	$(LOCK) --upgrade --extra demo -c requirements/dev.txt -o requirements/demo.txt
+	$(LOCK) --upgrade --extra bench -c requirements/dev.txt -o requirements/bench.txt
 
 clean:  ## Remove everything that was built, .venv included
 	rm -rf .venv build dist docs/_build out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 
 # ---- the environment: each step leaves a stamp, so that a second `make` does nothing ----
 
-.venv/package: .venv/libraries pyproject.toml $(NATIVE) | tools
+PIP := $(BIN)/python -m pip -qq install
+
+.venv/demo: requirements/demo.txt | tools
+	@test -x $(BIN)/python || $$($(FIND_PYTHON)) -m venv .venv \
+	|| { echo "make: Python cannot make a virtual environment here (Debian: apt-get install python3-venv)"; exit 1; }
+	@echo "Fetching the libraries into .venv (once) …"
+	@$(PIP) --require-hashes -r $<
+	@touch $@
+
+.venv/package: .venv/demo pyproject.toml $(NATIVE) | tools
 	@echo "Compiling the kernels …"
-	@$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-.venv/libraries: requirements/dev.txt | tools
-	@test -x $(BIN)/python || $$($(FIND_PYTHON)) -m venv .venv || { echo "make: Python cannot make a virtual environment here (Debian: apt-get install python3-venv)"; exit 1; }
-	@echo "Fetching the libraries into .venv (once, about a minute) …"
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+.venv/dev: requirements/dev.txt | .venv/package
+	@echo "Fetching what tests and checks need …"
+	@$(PIP) --require-hashes -r $<
 	@touch $@
 
-.venv/bench: .venv/package requirements/bench.txt
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bench.txt
+.venv/bench: requirements/bench.txt | .venv/dev
+	@$(PIP) --require-hashes -r $<
 	@touch $@
 
 tools:
