@@ -332,6 +332,28 @@ class UnsavableError(InputError):
         )
 
 
+class MemoryLimitError(InputError):
+    """What was asked for would take more memory than it may."""
+
+    def __init__(self, owner: str, n_bytes: float, most: float, remedy: str) -> None:
+        self.owner, self.n_bytes, self.most = owner, n_bytes, most
+        super().__init__(
+            f"{owner} would need {n_bytes / 2**30:.3g} GiB of memory, more than max_memory ({most / 2**30:.3g} GiB) allows.",
+            hint=f"{remedy}, or raise max_memory.",
+        )
+
+
+class UnconnectedColumnsError(InputError):
+    """Subsets of columns say nothing about how some columns hang together with the others."""
+
+    def __init__(self, columns: Sequence[str], first: str) -> None:
+        self.columns, self.first = tuple(columns), first
+        super().__init__(
+            f"the subsets do not connect all columns: no path through them joins {listing(columns, 5)} with {first!r}.",
+            hint="every column must occur in a subset, and subsets must overlap.",
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
