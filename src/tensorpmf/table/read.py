@@ -1,0 +1,2 @@
+from tensorpmf.table.schema import Schema
+from tensorpmf.table.table import CategoricalTable
