@@ -354,6 +354,38 @@ class UnconnectedColumnsError(InputError):
         )
 
 
+class UnknownDatasetError(InputError):
+    """A data set was named that there is none of."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        super().__init__(
+            f"there is no data set {name!r}. Known data sets: {listing(known)}.", hint=_did_you_mean(name, known)
+        )
+
+
+class DownloadError(TensorPMFError):
+    """The files of a data set could not be had."""
+
+    def __init__(self, url: str, problem: str, name: str) -> None:
+        self.url, self.problem, self.name = url, problem, name
+        super().__init__(
+            f"the data set {name!r} could not be read from {url}: {problem}.",
+            hint=f"get the archive by other means, unpack it into <folder>/{name} and set TENSORPMF_DATA=<folder>.",
+        )
+
+
+class ChecksumError(TensorPMFError):
+    """A file is not, byte for byte, what was published."""
+
+    def __init__(self, path: str, expected: str, found: str) -> None:
+        self.path, self.expected, self.found = path, expected, found
+        super().__init__(
+            f"{path} is not the file that was published: its SHA-256 sum is {found}, not {expected}.",
+            hint="delete it and try again.",
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
