@@ -386,6 +386,17 @@ class ChecksumError(TensorPMFError):
         )
 
 
+class UnobservedTogetherError(InputError):
+    """No row observes a column together with enough others."""
+
+    def __init__(self, columns: Sequence[str], n_together: int) -> None:
+        self.columns, self.n_together = tuple(columns), n_together
+        super().__init__(
+            f"no row observes {listing(columns, 5)} in any subset of {n_together} columns that is looked at.",
+            hint="VB and EM use every observed cell; CTF of a lower order needs fewer columns observed together.",
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)

@@ -1,0 +1,217 @@
+"""Empirical marginals: what a coupled factorisation is fitted to, and the tallies of rows they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorpmf.errors import InputError, UnobservedTogetherError
+from tensorpmf.kernels.estep import Counts, LogTables, accumulate
+from tensorpmf.kernels.marginals import Subsets, accumulate_marginals, count_marginals
+from tensorpmf.kernels.rows import Rows
+from tensorpmf.table.schema import Schema
+from tensorpmf.typing import Floats
+
+Weighting: TypeAlias = Literal["equal", "counts"]
+
+
+class Target(Protocol):
+    """Empirical distributions to be met."""
+
+    @property
+    def negative_entropy(self) -> float:
+        """The sum over all cells of ``w x log x``: the log-likelihood of a model that meets them all."""
+        ...
+
+    def accumulate(self, weights: Floats, factors: Floats) -> Counts:
+        """Return the statistics of one EM pass; they sum to one over the components."""
+        ...
+
+
+class Tally(Protocol):
+    """What rows add up to before they are made a target."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+    def target(self, schema: Schema, weighting: Weighting) -> Target:
+        """Return the empirical distributions."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """Empirical marginals of subsets of the columns.
+
+    Parameters
+    ----------
+    subsets
+        The subsets.
+    cells
+        (n_cells,) probability of each cell times the weight of its marginal; they sum to one.
+    weights
+        (n_subsets,) how much each marginal counts; they sum to one.
+    """
+
+    subsets: Subsets
+    cells: Floats
+    weights: Floats
+
+    @cached_property
+    def negative_entropy(self) -> float:
+        """The sum over all cells of ``w x log x``."""
+        log_weights = np.log(self.weights, out=np.zeros_like(self.weights), where=self.weights > 0)
+        entropies = 0.0
+        for group in self.subsets.groups:
+            cells = self.cells[group.cells]
+            entropies += float(np.vdot(cells, np.log(cells, out=np.zeros_like(cells), where=cells > 0)))
+        return entropies - float(self.weights @ log_weights)
+
+    def accumulate(self, weights: Floats, factors: Floats) -> Counts:
+        """Return the statistics of one EM pass over all cells."""
+        return accumulate_marginals(self.cells, self.subsets, weights, factors)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetTally:
+    """What some rows show of subsets of the columns, counted or still to be counted.
+
+    A few rows are the smallest form of their counts; only when they outgrow the counts are they counted.
+
+    Parameters
+    ----------
+    subsets
+        The subsets.
+    rows
+        Rows still to be counted.
+    cells
+        (n_cells,) counts of the others, if any.
+    """
+
+    subsets: Subsets
+    rows: tuple[Rows, ...] = ()
+    cells: Floats | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, subsets: Subsets) -> SubsetTally:
+        """Return the tally of some rows."""
+        return cls(subsets, rows=(rows,)).no_larger_than_counts()
+
+    def __add__(self, other: SubsetTally) -> SubsetTally:
+        if self.cells is None or other.cells is None:
+            cells = other.cells if self.cells is None else self.cells
+        else:
+            cells = self.cells + other.cells
+        return SubsetTally(self.subsets, self.rows + other.rows, cells).no_larger_than_counts()
+
+    def no_larger_than_counts(self) -> SubsetTally:
+        """Return the same, counted if its rows have more cells than the counts."""
+        n_held = sum(_n_cells(rows) for rows in self.rows)
+        return self if n_held < self.subsets.n_cells else SubsetTally(self.subsets, cells=self.counts())
+
+    def counts(self) -> Floats:
+        """(n_cells,) the weight of the rows that show each cell."""
+        counts = np.zeros(self.subsets.n_cells) if self.cells is None else self.cells.copy()
+        for rows in self.rows:
+            count_marginals(rows, self.subsets, into=counts)
+        return counts
+
+    def target(self, schema: Schema, weighting: Weighting) -> Marginals:
+        """Return each marginal divided by its sum; the marginals themselves weigh the same, or what was counted."""
+        cells = self.counts()
+        n_seen = np.zeros(self.subsets.n_subsets)
+        for group in self.subsets.groups:
+            by_level = self.subsets.matrix(cells, group).sum(axis=0)
+            n_seen[group.subsets] = np.add.reduceat(by_level, group.starts)
+        unseen = np.setdiff1d(np.arange(schema.n_columns), self.subsets.columns[n_seen > 0])
+        if len(unseen):
+            raise UnobservedTogetherError([schema.names[column] for column in unseen], self.subsets.order)
+        weights = n_seen if weighting == "counts" else (n_seen > 0).astype(np.float64)
+        weights = weights / weights.sum()
+        scale = np.divide(weights, n_seen, out=np.zeros_like(weights), where=n_seen > 0)
+        for group in self.subsets.groups:
+            widths = np.diff(group.starts, append=len(group.levels))
+            self.subsets.matrix(cells, group)[...] *= np.repeat(scale[group.subsets], widths)
+        cells.setflags(write=False)
+        return Marginals(self.subsets, cells, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteRows:
+    """Rows without a missing cell: the empirical distribution over all columns at once, held sparse.
+
+    Parameters
+    ----------
+    rows
+        Distinct rows with their weights.
+    """
+
+    rows: Rows
+
+    @classmethod
+    def of(cls, rows: Rows) -> CompleteRows:
+        """Return the complete ones among some rows."""
+        codes = rows.dense()
+        return cls(rows.take((codes >= 0).all(axis=1)).merged())
+
+    def __add__(self, other: CompleteRows) -> CompleteRows:
+        codes = np.concatenate([self.rows.dense(), other.rows.dense()])
+        weights = np.concatenate([_weights(self.rows), _weights(other.rows)])
+        return CompleteRows(Rows.from_codes(codes, self.rows.n_levels, weights).merged())
+
+    def target(self, schema: Schema, weighting: Weighting) -> CompleteRows:
+        """Return the same rows, their weights divided by their sum."""
+        if self.rows.total_weight == 0:
+            raise UnobservedTogetherError(schema.names, schema.n_columns)
+        weights = _weights(self.rows) / self.rows.total_weight
+        return CompleteRows(Rows.from_codes(self.rows.dense(), self.rows.n_levels, weights))
+
+    @cached_property
+    def negative_entropy(self) -> float:
+        """The sum over all rows of ``w log w``."""
+        weights = _weights(self.rows)
+        return float(weights @ np.log(weights, out=np.zeros_like(weights), where=weights > 0))
+
+    def accumulate(self, weights: Floats, factors: Floats) -> Counts:
+        """Return the statistics of one EM pass over the rows."""
+        with np.errstate(divide="ignore"):
+            return accumulate(self.rows, LogTables(np.log(weights), np.log(factors)))
+
+
+def tally_of_tables(schema: Schema, tables: Mapping[Sequence[Hashable], ArrayLike]) -> SubsetTally:
+    """Return marginals that are known already as if they had been counted.
+
+    Parameters
+    ----------
+    schema
+        The columns.
+    tables
+        For each tuple of column names or positions, all equally long, an array with one axis a column.
+    """
+    given = {tuple(schema.ix(c) if isinstance(c, str) else int(c) for c in key): np.asarray(table, dtype=np.float64)
+             for key, table in tables.items()}  # fmt: skip
+    for key, table in given.items():
+        shape = tuple(schema.n_levels[column] for column in key)
+        if table.shape != shape:
+            raise InputError(f"the marginal of columns {key} must have shape {shape}, got {table.shape}.")
+        if not (np.isfinite(table).all() and (table >= 0).all() and table.any()):
+            raise InputError(f"the marginal of columns {key} must be finite, not negative, and not all zero.")
+    by_columns = {frozenset(key): (key, table) for key, table in given.items()}
+    subsets = Subsets.of([list(key) for key in given], schema.n_levels)
+    cells = np.empty(subsets.n_cells)
+    for columns, cell_table in zip(subsets.columns.tolist(), subsets.tables(cells), strict=True):
+        key, table = by_columns[frozenset(columns)]
+        cell_table[...] = table.transpose([key.index(column) for column in columns])
+    return SubsetTally(subsets, cells=cells)
+
+
+def _n_cells(rows: Rows) -> int:
+    return rows.n_rows * rows.n_columns if rows.values is None else len(rows.values)
+
+
+def _weights(rows: Rows) -> Floats:
+    return np.ones(rows.n_rows) if rows.weights is None else rows.weights
