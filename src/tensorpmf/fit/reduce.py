@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Stats
 from tensorpmf.pmf.rows_of import rows_of
+from tensorpmf.table.table import CategoricalTable
 
 if TYPE_CHECKING:
     from tensorpmf.kernels.rows import Rows
     from tensorpmf.table.schema import Schema
-    from tensorpmf.table.table import CategoricalTable
 
 ROWS_A_BLOCK = 4096
 MOST_BLOCKS = 64
@@ -53,8 +53,10 @@ class LocalReducer:
         if self.n_threads is not None and self.n_threads < 1:
             raise SettingError("LocalReducer", "n_threads", ">= 1", self.n_threads)
 
-    def bind(self, table: CategoricalTable) -> LocalReduce:
+    def bind(self, table: CategoricalTable | Any) -> LocalReduce:
         """Cut a table into fixed blocks."""
+        if not isinstance(table, CategoricalTable):
+            table = CategoricalTable.from_any(table)
         rows = rows_of(table).merged()
         n_blocks = n_blocks_for(rows.n_rows)
         n_threads = self.n_threads or int(os.environ.get("TENSORPMF_THREADS", 0)) or os.cpu_count() or 1

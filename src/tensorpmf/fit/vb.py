@@ -31,6 +31,9 @@ MOST_COMPONENTS = 100
 DEAD = 1e-9
 """A component with a smaller expected count than this has died: its next count would be nothing at all."""
 
+STEADY = 1e-3
+"""A component whose mass changes by a larger fraction in one plain step is still on its way, perhaps to die."""
+
 AlphaFactors: TypeAlias = float | Sequence[float] | Mapping[str, float]
 
 
@@ -158,7 +161,10 @@ class VB(Algorithm[VBState, Counts]):
             factors=factors + prior,
             n_empty=state.n_empty + int((~lives).sum()),
         )
-        return after, Info(objective=stats.log_norm - kl, rank=int((counts > 0.5).sum()))
+        holds_mass = counts > 0.5
+        drift = np.abs(after.weights / state.weights[lives] - 1.0)[holds_mass]
+        settled = bool(lives.all()) and bool((drift < STEADY).all())
+        return after, Info(stats.log_norm - kl, rank=int(holds_mass.sum()), settled=settled)
 
     def finish(self, state: VBState) -> DirichletPosterior:
         """Return the posterior."""
