@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorpmf.errors import SettingError
+from tensorpmf.fit import mirror
 from tensorpmf.fit.contract import Algorithm, Info
-from tensorpmf.fit.marginals import CompleteRows, SubsetTally, Tally, Target, Weighting, tally_of_tables
+from tensorpmf.fit.marginals import CompleteRows, Marginals, SubsetTally, Tally, Target, Weighting, tally_of_tables
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
 from tensorpmf.fit.subsets import Choice, choose_subsets
@@ -152,12 +153,14 @@ class CTF(Algorithm[CTFState, Any]):
         if target is None:
             assert stats is not None, "the first step reads the rows"
             target = stats.target(state.schema, self.weights)
-        counts = target.accumulate(state.weights, state.factors)
-        weights = counts.weights / counts.weights.sum()
-        factors = normalised(counts.factors, state.factors, state.schema.offsets)
+        if self.method == "mirror" and isinstance(target, Marginals):
+            log_norm, weights, factors = mirror.sweep(target, state.weights, state.factors)
+        else:
+            counts = target.accumulate(state.weights, state.factors)
+            log_norm, weights = counts.log_norm, counts.weights / counts.weights.sum()
+            factors = normalised(counts.factors, state.factors, state.schema.offsets)
         after = replace(state, weights=weights, factors=factors, target=target)
-        objective = counts.log_norm - target.negative_entropy
-        return after, Info(objective=objective, rank=int((weights > DEAD).sum()))
+        return after, Info(objective=log_norm - target.negative_entropy, rank=int((weights > DEAD).sum()))
 
     def finish(self, state: CTFState) -> LowRankPMF:
         """Return the model."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol, Self, TypeAlias
@@ -14,8 +14,9 @@ from tensorpmf.errors import InputError, UnobservedTogetherError
 from tensorpmf.kernels.estep import Counts, LogTables, accumulate
 from tensorpmf.kernels.marginals import Subsets, accumulate_marginals, count_marginals
 from tensorpmf.kernels.rows import Rows
+from tensorpmf.kernels.stacked import offsets_of
 from tensorpmf.table.schema import Schema
-from tensorpmf.typing import Floats
+from tensorpmf.typing import Floats, Ints
 
 Weighting: TypeAlias = Literal["equal", "counts"]
 
@@ -41,6 +42,22 @@ class Tally(Protocol):
     def target(self, schema: Schema, weighting: Weighting) -> Target:
         """Return the empirical distributions."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Unfolding:
+    """All marginals with one column, that column first and all else flattened.
+
+    Parameters
+    ----------
+    cells
+        (I, n_rest) the marginals, side by side.
+    rest
+        For each further column, (n_rest,) the stacked level it has there.
+    """
+
+    cells: Floats
+    rest: tuple[Ints, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +91,30 @@ class Marginals:
     def accumulate(self, weights: Floats, factors: Floats) -> Counts:
         """Return the statistics of one EM pass over all cells."""
         return accumulate_marginals(self.cells, self.subsets, weights, factors)
+
+    @cached_property
+    def unfoldings(self) -> tuple[Unfolding, ...]:
+        """The marginals by column of the table."""
+        n_columns = len(self.subsets.n_levels)
+        cells: list[list[Floats]] = [[] for _ in range(n_columns)]
+        rest: list[list[list[Ints]]] = [[] for _ in range(n_columns)]
+        for column, table, levels in self._by_column():
+            cells[column].append(table)
+            rest[column].append(levels)
+        return tuple(
+            Unfolding(np.concatenate(tables, axis=1), tuple(np.concatenate(axis) for axis in zip(*levels, strict=True)))
+            for tables, levels in zip(cells, rest, strict=True)
+        )
+
+    def _by_column(self) -> Iterator[tuple[int, Floats, list[Ints]]]:
+        """Each column of each subset, its marginal with that column first, and the stacked levels of the others."""
+        offsets = offsets_of(self.subsets.n_levels)
+        for columns, table in zip(self.subsets.columns, self.subsets.tables(self.cells), strict=True):
+            for axis, column in enumerate(columns):
+                others = np.delete(columns, axis)
+                grid = np.meshgrid(*(np.arange(offsets[n], offsets[n + 1]) for n in others), indexing="ij")
+                flat = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
+                yield int(column), flat, [levels.ravel() for levels in grid]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,131 @@
+"""Alternating mirror descent on coupled marginals: the authors' algorithm, for comparison.
+
+Source: N. Kargas and N. D. Sidiropoulos, "Learning mixtures of smooth product distributions: identifiability and
+algorithm", AISTATS 2019, with the constants of their published program. One column's factor at a time moves along
+exponentiated gradients, with Armijo's rule for the step, until it hardly moves; then the weights do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from tensorpmf.fit.marginals import Marginals, Unfolding
+from tensorpmf.kernels.marginals import TINY, lead_table
+from tensorpmf.kernels.stacked import offsets_of
+from tensorpmf.typing import Floats
+
+SHRINK, SLOPE, LEAST_STEP = 0.5, 1e-3, 1e-5
+FIRST_STEP_OF_FACTORS, FIRST_STEP_OF_WEIGHTS = 0.5, 0.2
+MOST_STEPS_OF_FACTORS, MOST_STEPS_OF_WEIGHTS = 1000, 100
+HARDLY_MOVES = 1e-4
+
+Evaluate: TypeAlias = Callable[[Floats], tuple[float, list[Floats]]]
+"""Returns the cost of a point, and the model's marginals there."""
+
+Gradient: TypeAlias = Callable[[list[Floats]], Floats]
+"""Returns the gradient of the cost where the model has these marginals."""
+
+
+def sweep(target: Marginals, weights: Floats, factors: Floats) -> tuple[float, Floats, Floats]:
+    """Return the log-likelihood of the marginals at the point of entry, and weights and factors after one round.
+
+    Parameters
+    ----------
+    target
+        The marginals.
+    weights, factors
+        (R,) and (n_stacked_levels, R) where to begin.
+    """
+    scale = target.subsets.n_subsets
+    offsets = offsets_of(target.subsets.n_levels)
+    cost_at_entry, _ = _of_weights(target, factors)[0](weights)
+    factors = factors.copy()
+    for unfolding, start, stop in zip(target.unfoldings, offsets[:-1], offsets[1:], strict=True):
+        evaluate, gradient = _of_factor(unfolding, weights, factors, scale)
+        factors[start:stop] = descend(
+            factors[start:stop], evaluate, gradient, FIRST_STEP_OF_FACTORS, MOST_STEPS_OF_FACTORS
+        )
+    evaluate, gradient = _of_weights(target, factors)
+    weights = descend(weights, evaluate, gradient, FIRST_STEP_OF_WEIGHTS, MOST_STEPS_OF_WEIGHTS)
+    return -cost_at_entry / scale, weights, factors
+
+
+def descend(point: Floats, evaluate: Evaluate, gradient: Gradient, step: float, most: int) -> Floats:
+    """Return where mirror descent on columns of probabilities ends: it hardly moves, or has made the most steps.
+
+    Parameters
+    ----------
+    point
+        (I,) or (I, R) columns of probabilities.
+    evaluate, gradient
+        The cost and its gradient.
+    step
+        The length tried first in every step.
+    most
+        How many steps there may be.
+    """
+    cost, model = evaluate(point)
+    for _ in range(most):
+        slope = gradient(model)
+        length = step
+        while True:
+            moved = _exponentiated(point, length * slope)
+            moved_cost, moved_model = evaluate(moved)
+            if cost - moved_cost >= SLOPE * float(np.vdot(slope, point - moved)):
+                break
+            length *= SHRINK
+            if length < LEAST_STEP:
+                return point
+        still = np.linalg.norm(point - moved) < HARDLY_MOVES * np.linalg.norm(point)
+        point, cost, model = moved, moved_cost, moved_model
+        if still:
+            break
+    return point
+
+
+def _exponentiated(point: Floats, change: Floats) -> Floats:
+    """The point times exp(-change), each column normalised."""
+    moved = point * np.exp(change.min(axis=0) - change)
+    return moved / moved.sum(axis=0)
+
+
+def _of_factor(unfolding: Unfolding, weights: Floats, factors: Floats, scale: float) -> tuple[Evaluate, Gradient]:
+    """Cost and gradient in one column's factor: the marginals are that factor times what the others make."""
+    others = weights
+    for levels in unfolding.rest:
+        others = others * factors[levels]
+    cells = unfolding.cells * scale
+
+    def evaluate(point: Floats) -> tuple[float, list[Floats]]:
+        model = np.maximum(point @ others.T, TINY)
+        return -float(np.vdot(cells, np.log(model))), [model]
+
+    def gradient(model: list[Floats]) -> Floats:
+        return -((cells / model[0]) @ others)
+
+    return evaluate, gradient
+
+
+def _of_weights(target: Marginals, factors: Floats) -> tuple[Evaluate, Gradient]:
+    """Cost and gradient in the weights of the components."""
+    subsets, scale = target.subsets, target.subsets.n_subsets
+    offsets = offsets_of(subsets.n_levels)
+    parts = []
+    for group in subsets.groups:
+        lead = lead_table(np.ones(factors.shape[1]), [factors[offsets[n] : offsets[n + 1]] for n in group.lead])
+        parts.append((subsets.matrix(target.cells, group), lead.reshape(-1, factors.shape[1]), factors[group.levels]))
+
+    def evaluate(point: Floats) -> tuple[float, list[Floats]]:
+        models = [np.maximum((lead * point) @ follower.T, TINY) for _, lead, follower in parts]
+        return -scale * sum(float(np.vdot(cells, np.log(model))) for (cells, *_), model in zip(parts, models, strict=True)), models
+
+    def gradient(models: list[Floats]) -> Floats:
+        return -scale * sum(
+            (lead * ((cells / model) @ follower)).sum(axis=0)
+            for (cells, lead, follower), model in zip(parts, models, strict=True)
+        )
+
+    return evaluate, gradient
