@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles.elbo import elbo_39
+from tests.oracles.evidence import log_evidence
 
 import tensorpmf as tp
 from tensorpmf.errors import SettingError, UnknownColumnError
 from tensorpmf.fit.vb import VBState, start_rank
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.table.schema import Schema
-from tests.oracles.elbo import elbo_39
-from tests.oracles.evidence import log_evidence
 
 
 def paper_table(rank: int, n_rows: int, seed: int, outage: float = 0.0) -> tp.CategoricalTable:
@@ -43,7 +43,12 @@ def test_the_bound_equals_equation_39_taken_literally(seed: int, alpha_weights: 
     algorithm = tp.VB(alpha_weights=alpha_weights, alpha_factors=0.7)
     _, info = algorithm.update(state, algorithm.summarise(Rows.from_codes(codes, n_levels), state))
     literal = elbo_39(
-        codes, n_levels, alpha_weights, state.alpha_factors, state.weights, np.split(state.factors, schema.offsets[1:-1])
+        codes,
+        n_levels,
+        alpha_weights,
+        state.alpha_factors,
+        state.weights,
+        np.split(state.factors, schema.offsets[1:-1]),
     )
     assert info.objective == pytest.approx(literal, rel=1e-9, abs=1e-9)
 
@@ -138,9 +143,7 @@ def test_a_complete_and_a_missing_column_agree_with_leaving_the_column_out() -> 
         tp.CategoricalTable.from_codes(codes[:, :4], n_levels=[10] * 4), tp.VB(max_rank=4, accelerate=False)
     )
     names = ["x1", "x2", "x3", "x4"]
-    np.testing.assert_allclose(
-        with_hole.pmf.marginal(names).to_dense(), without.pmf.to_dense(), atol=2e-4
-    )
+    np.testing.assert_allclose(with_hole.pmf.marginal(names).to_dense(), without.pmf.to_dense(), atol=2e-4)
 
 
 def test_one_level_one_row_and_an_unobserved_level_are_handled() -> None:
@@ -174,3 +177,12 @@ def test_the_starting_rank_is_kruskals_bound_within_reason() -> None:
     assert start_rank([10] * 100) == 100
     assert start_rank([2, 2]) == 2
     assert start_rank([7]) == 1
+
+
+def test_a_cap_on_the_components_and_a_rank_at_the_cap_are_said() -> None:
+    wide = tp.CategoricalTable.from_codes(np.zeros((3, 60), dtype=int), n_levels=[10] * 60)
+    (note,) = tp.fit(wide, max_iterations=1).notes
+    assert "started from 100 components, not from Kruskal's 270" in note
+    (note,) = tp.fit(paper_table(5, 3_000, 9), tp.VB(max_rank=2)).notes
+    assert "VB(max_rank=4)" in note
+    assert tp.fit(paper_table(2, 3_000, 9)).notes == ()

@@ -14,7 +14,9 @@ def log_dirichlet_multinomial(counts: np.ndarray, alpha: float) -> float:
     return total + sum(lgamma(alpha + count) - lgamma(alpha) for count in counts)
 
 
-def log_evidence(codes: np.ndarray, n_levels: list[int], rank: int, alpha_weights: float, alpha_factors: float) -> float:
+def log_evidence(
+    codes: np.ndarray, n_levels: list[int], rank: int, alpha_weights: float, alpha_factors: float
+) -> float:
     """log p(Y) of the paper's model, by enumeration of all ``rank ** n_rows`` hidden states."""
     terms = []
     for states in product(range(rank), repeat=len(codes)):

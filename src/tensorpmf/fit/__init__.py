@@ -1,1 +1,1 @@
-
+"""Learning a PMF: the contract, the only loop, and one algorithm a file."""

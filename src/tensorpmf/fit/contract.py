@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
@@ -46,7 +46,7 @@ class Info:
     rejected
         True when the step only refused a jump: its lack of progress must not look like convergence.
     settled
-        True when nothing structural is still going on (no component is dying), so that a flat objective means convergence.
+        True when nothing structural is going on, such as a component dying: then a flat objective means convergence.
     """
 
     objective: float
@@ -78,6 +78,10 @@ class Algorithm(ABC, Generic[State, Stats]):
         """Whether the next step needs a pass over the rows; if not, ``update`` is given ``None``."""
         return True
 
+    def notes(self, schema: Schema, rank: int) -> tuple[str, ...]:
+        """Return what a reader of a result of this rank should know of the settings."""
+        return ()
+
     @abstractmethod
     def finish(self, state: State) -> PMF | DirichletPosterior:
         """Return the model a state stands for."""
@@ -91,7 +95,9 @@ class Reduce(Protocol):
         """Columns and levels of the rows."""
         ...
 
-    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any) -> Stats: ...
+    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any) -> Stats:
+        """Return the sum of ``summarise(block, state)`` over all blocks."""
+        ...
 
 
 class Reducer(Protocol):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
 
-from tensorpmf.errors import SettingError
+from tensorpmf._check import whole_number
 from tensorpmf.fit.contract import Algorithm, Info, Stats
 from tensorpmf.typing import Floats
 
@@ -108,10 +108,8 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
     n_plain: int = 20
 
     def __post_init__(self) -> None:
-        if self.memory < 1:
-            raise SettingError("QuasiNewton", "memory", ">= 1", self.memory)
-        if self.n_plain < 0:
-            raise SettingError("QuasiNewton", "n_plain", ">= 0", self.n_plain)
+        whole_number("QuasiNewton", "memory", self.memory, at_least=1)
+        whole_number("QuasiNewton", "n_plain", self.n_plain, at_least=0)
 
     def start(self, schema: Schema, rng: np.random.Generator) -> QuasiNewtonState:
         """Return the algorithm's own starting point."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tensorpmf.errors import SettingError
+from tensorpmf._check import whole_number
 from tensorpmf.fit.contract import Stats
 from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.table.table import CategoricalTable
@@ -50,8 +50,8 @@ class LocalReducer:
     n_threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.n_threads is not None and self.n_threads < 1:
-            raise SettingError("LocalReducer", "n_threads", ">= 1", self.n_threads)
+        if self.n_threads is not None:
+            whole_number("LocalReducer", "n_threads", self.n_threads, at_least=1)
 
     def bind(self, table: CategoricalTable | Any) -> LocalReduce:
         """Cut a table into fixed blocks."""

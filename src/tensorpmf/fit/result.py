@@ -33,7 +33,7 @@ class FitResult:
     algorithm
         The settings that were used.
     notes
-        What a reader should know: caps that applied, starts that disagreed.
+        What a reader should know, such as a cap that applied.
     starts
         Final objective of every start, in order; the best one is the one returned.
     """

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from tensorpmf.errors import SettingError
+from tensorpmf._check import positive_number, whole_number
 from tensorpmf.fit.contract import Algorithm, Info, Reduce, Reducer, Status, Trace
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.vb import VB
 from tensorpmf.pmf.posterior import DirichletPosterior
 from tensorpmf.table.table import CategoricalTable
-
-if TYPE_CHECKING:
-    from tensorpmf.pmf.base import PMF
 
 
 @dataclass(frozen=True)
@@ -141,12 +138,9 @@ def fit(
         The model, its posterior if the method has one, its rank, and how the fit went. Interrupted by Ctrl-C, the best
         state so far with status ``INTERRUPTED``.
     """
-    if n_starts < 1:
-        raise SettingError("fit", "n_starts", ">= 1", n_starts)
-    if max_iterations < 1:
-        raise SettingError("fit", "max_iterations", ">= 1", max_iterations)
-    if not tolerance >= 0:
-        raise SettingError("fit", "tolerance", ">= 0", tolerance)
+    whole_number("fit", "n_starts", n_starts, at_least=1)
+    whole_number("fit", "max_iterations", max_iterations, at_least=1)
+    positive_number("fit", "tolerance", tolerance, zero=True)
     algorithm = VB() if algorithm is None else algorithm
     runner = algorithm.runner()
     reduce = (reducer or LocalReducer(n_threads)).bind(table)
@@ -158,27 +152,19 @@ def fit(
                 callback(Progress(start, n_starts, iteration, info, seconds))
 
         state = runner.start(reduce.schema, np.random.default_rng(child))
-        ascents.append(
-            climb(runner, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch)
-        )
+        ascents.append(climb(runner, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch))
         if ascents[-1].status is Status.INTERRUPTED:
             break
     best = max((ascent for ascent in ascents if ascent.infos), key=lambda ascent: ascent.infos[-1].objective)
-    return conclude(algorithm, runner.finish(best.state), best, ascents)
-
-
-def conclude(
-    algorithm: Algorithm[Any, Any], model: PMF | DirichletPosterior, best: Ascent, ascents: list[Ascent]
-) -> FitResult:
-    """Return the result of the best start."""
-    posterior = model if isinstance(model, DirichletPosterior) else None
-    pmf: PMF = model.mean() if isinstance(model, DirichletPosterior) else model
+    model = runner.finish(best.state)
+    rank = best.infos[-1].rank
     return FitResult(
-        pmf=pmf,
-        posterior=posterior,
-        rank=best.infos[-1].rank,
+        pmf=model.mean() if isinstance(model, DirichletPosterior) else model,
+        posterior=model if isinstance(model, DirichletPosterior) else None,
+        rank=rank,
         status=best.status,
         trace=best.trace,
         algorithm=algorithm,
+        notes=algorithm.notes(reduce.schema, rank),
         starts=tuple(ascent.infos[-1].objective for ascent in ascents if ascent.infos),
     )

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info
 from tensorpmf.fit.quasinewton import QuasiNewton
@@ -66,9 +67,7 @@ class VBState:
     def expectations(self) -> tuple[LogTables, float]:
         """E[log λ] and E[log a] (eq:expectations), and KL(q‖p) of the weights and all factors."""
         log_weights, kl_weights = self._of_weights()
-        log_factors, kl_factors = dirichlet.expected_log_stacked(
-            self.factors, self.schema.offsets, self.alpha_factors
-        )
+        log_factors, kl_factors = dirichlet.expected_log_stacked(self.factors, self.schema.offsets, self.alpha_factors)
         return LogTables(log_weights, log_factors), kl_weights + kl_factors
 
     @cached_property
@@ -117,10 +116,9 @@ class VB(Algorithm[VBState, Counts]):
     accelerate: bool = True
 
     def __post_init__(self) -> None:
-        if self.max_rank is not None and not (isinstance(self.max_rank, (int, np.integer)) and self.max_rank >= 1):
-            raise SettingError("VB", "max_rank", "a whole number >= 1, or None", self.max_rank)
-        if not (np.isfinite(self.alpha_weights) and self.alpha_weights > 0):
-            raise SettingError("VB", "alpha_weights", "a finite number > 0", self.alpha_weights)
+        if self.max_rank is not None:
+            whole_number("VB", "max_rank", self.max_rank, at_least=1)
+        positive_number("VB", "alpha_weights", self.alpha_weights)
 
     def runner(self) -> Algorithm[Any, Any]:
         """Return the plain algorithm, or the same with quasi-Newton jumps."""
@@ -128,7 +126,7 @@ class VB(Algorithm[VBState, Counts]):
 
     def start(self, schema: Schema, rng: np.random.Generator) -> VBState:
         """Return nearly uniform factors with noise that is as loud for many columns as for a few."""
-        rank = start_rank(schema.n_levels) if self.max_rank is None else int(self.max_rank)
+        rank = self._start_rank(schema)
         alpha = self._alpha_of_columns(schema)
         loudness = min(1.0, (5 / max(schema.n_columns, 1)) ** 0.5)
         noise = 1.0 + loudness * rng.random((int(schema.offsets[-1]), rank))
@@ -176,6 +174,13 @@ class VB(Algorithm[VBState, Counts]):
             n_empty=state.n_empty,
         )
 
+    def notes(self, schema: Schema, rank: int) -> tuple[str, ...]:
+        """Say where the number of components was capped, and where the rank may be larger than what was looked for."""
+        start, bound = self._start_rank(schema), kruskal_max_rank(schema.n_levels)
+        capped = f"started from {start} components, not from Kruskal's {bound}; VB(max_rank=...) sets another number"
+        full = f"all {start} components hold mass, so the rank may be larger; try VB(max_rank={2 * start})"
+        return (*([capped] if self.max_rank is None and start < bound else []), *([full] if rank == start > 1 else []))
+
     def to_vector(self, state: VBState) -> Floats:
         """Return the logarithms of the concentrations, flat."""
         return np.log(_flat(state.weights, state.factors))
@@ -203,9 +208,10 @@ class VB(Algorithm[VBState, Counts]):
         """Return the inverse Fisher information times a vector: of the gradient, the plain step."""
         of_weights, of_factors = state.fisher
         n_live = len(state.weights)
-        return _flat(
-            of_weights.solve(gradient[:n_live, None]), of_factors.solve(gradient[n_live:].reshape(-1, n_live))
-        )
+        return _flat(of_weights.solve(gradient[:n_live, None]), of_factors.solve(gradient[n_live:].reshape(-1, n_live)))
+
+    def _start_rank(self, schema: Schema) -> int:
+        return start_rank(schema.n_levels) if self.max_rank is None else int(self.max_rank)
 
     def _alpha_of_columns(self, schema: Schema) -> Floats:
         given = self.alpha_factors

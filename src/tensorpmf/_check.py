@@ -1,0 +1,54 @@
+"""Checks of settings and arguments at the public doors: the value comes back, or the caller learns what it must be."""
+
+from __future__ import annotations
+
+from math import isfinite
+from operator import index
+
+from tensorpmf.errors import SettingError
+
+
+def whole_number(owner: str, name: str, value: object, *, at_least: int) -> int:
+    """Return a whole number that is large enough.
+
+    Parameters
+    ----------
+    owner
+        Whose setting it is.
+    name
+        What the setting is called.
+    value
+        What the caller gave.
+    at_least
+        The smallest number allowed.
+    """
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = at_least - 1
+    if number < at_least or isinstance(value, bool):
+        raise SettingError(owner, name, f"a whole number >= {at_least}", value)
+    return number
+
+
+def positive_number(owner: str, name: str, value: object, *, zero: bool = False) -> float:
+    """Return a finite number above zero.
+
+    Parameters
+    ----------
+    owner
+        Whose setting it is.
+    name
+        What the setting is called.
+    value
+        What the caller gave.
+    zero
+        Whether zero is allowed too.
+    """
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = -1.0
+    if not isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise SettingError(owner, name, f"a finite number {'>=' if zero else '>'} 0", value)
+    return number

@@ -1,0 +1,27 @@
+"""Checks at the public doors say whose setting it is, what it must be and what was given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorpmf._check import positive_number, whole_number
+from tensorpmf.errors import SettingError
+
+
+def test_what_is_allowed_comes_back() -> None:
+    assert whole_number("VB", "max_rank", np.int8(3), at_least=1) == 3
+    assert positive_number("VB", "alpha", "0.5") == 0.5
+    assert positive_number("fit", "tolerance", 0, zero=True) == 0.0
+
+
+@pytest.mark.parametrize("wrong", [0, 2.5, True, None, "3"])
+def test_what_is_no_whole_number_is_refused(wrong: object) -> None:
+    with pytest.raises(SettingError, match=r"VB: max_rank must be a whole number >= 1, got"):
+        whole_number("VB", "max_rank", wrong, at_least=1)
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, np.nan, np.inf, None, "many"])
+def test_what_is_not_positive_is_refused(wrong: object) -> None:
+    with pytest.raises(SettingError, match=r"VB: alpha must be a finite number > 0, got"):
+        positive_number("VB", "alpha", wrong)
