@@ -52,11 +52,11 @@ class PMF(ABC):
 
     @abstractmethod
     def _marginal(self, column_ixs: Sequence[int]) -> Self:
-        """The PMF of some columns, in this order."""
+        """Sum out the columns that are not among these, and put these in this order."""
 
     @abstractmethod
     def _weighed(self, likelihoods: Mapping[int, Floats]) -> Self | None:
-        """The PMF proportional to this one times a function (I,) of each of some columns; None if that is zero."""
+        """Multiply by a function (I,) of each of some columns and normalise; None if everything becomes zero."""
 
     # Probabilities.
 
@@ -214,9 +214,9 @@ class PMF(ABC):
         rows
             What is known, if anything.
         """
-        levels = np.fromiter(self.schema[column].levels, dtype=object, count=self.schema[column].n_levels)
-        best = levels[np.argmax(self._levels(column, rows), axis=1)]
-        return best[0] if rows is None else best
+        levels = self.schema[column].levels
+        best = np.argmax(self._levels(column, rows), axis=1)
+        return levels[int(best[0])] if rows is None else np.fromiter(levels, dtype=object, count=len(levels))[best]
 
     # Drawing.
 

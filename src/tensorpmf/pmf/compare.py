@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import expm1, inf, isinf, log, log1p
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp
 
 from tensorpmf.errors import SchemaMismatchError, SettingError
 from tensorpmf.pmf.base import N_DRAWS, PMF
@@ -91,6 +89,8 @@ def align(p: LowRankPMF, q: LowRankPMF) -> Ints:
     q
         The PMF whose components are to be matched to them.
     """
+    from scipy.optimize import linear_sum_assignment
+
     _require_same_columns(p, q)
     cost = (np.sqrt(p.weights)[:, None] - np.sqrt(q.weights)) ** 2
     for a, b in zip(p.factors, q.factors, strict=True):
@@ -107,7 +107,7 @@ def _log_inner(p: LowRankPMF, q: LowRankPMF) -> float:
         log_gram = np.log(np.outer(p.weights, q.weights))
         for a, b in zip(p.factors, q.factors, strict=True):
             log_gram += np.log(a.T @ b)
-    return float(logsumexp(log_gram))
+    return float(np.logaddexp.reduce(log_gram, axis=None))
 
 
 def _require_same_columns(p: PMF, q: PMF) -> None:

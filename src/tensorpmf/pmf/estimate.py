@@ -42,6 +42,7 @@ class Estimate(float):
     note: str
 
     def __new__(cls, value: float, standard_error: float = 0.0, note: str = "") -> Self:
+        """Return the number with its standard error."""
         estimate = super().__new__(cls, value)
         estimate.standard_error = standard_error
         estimate.note = note

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.typing import Codes, Floats
 
-Known: TypeAlias = Hashable | set[Hashable] | frozenset[Hashable] | list[Hashable]
+Known: TypeAlias = Hashable | Iterable[Hashable]
 """What can be known of one column: a level, or a set (or list) of levels."""
 
 
@@ -37,7 +37,7 @@ class Evidence:
     def of(cls, column: Column, known: Known) -> Evidence:
         """Return what a level, or a set of levels, says about a column."""
         is_set = isinstance(known, set | list) or (isinstance(known, frozenset) and known not in column.levels)
-        levels = known if is_set else [known]
+        levels = cast("Iterable[Hashable]", known if is_set else [known])
         return cls(column, tuple(sorted({column.code(level) for level in levels})), is_set)
 
     @property

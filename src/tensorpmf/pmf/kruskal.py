@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tensorpmf.errors import SettingError
+from tensorpmf.typing import Ints
 
 
 def kruskal_max_rank(n_levels: Sequence[int]) -> int:
@@ -27,12 +28,13 @@ def kruskal_max_rank(n_levels: Sequence[int]) -> int:
     >>> kruskal_max_rank([2, 2])
     1
     """
-    levels = np.asarray(n_levels)
+    levels: Ints = np.asarray(n_levels)
     if levels.ndim != 1 or not levels.size or levels.dtype.kind not in "iu" or levels.min() < 1:
         raise SettingError("kruskal_max_rank", "n_levels", "whole numbers >= 1, one a column", n_levels)
     n_at_least = len(levels) - np.cumsum(np.bincount(levels))[:-1]  # columns with at least 1, 2, … levels
-    ranks = np.arange(1, levels.sum() // 2 + 1)
-    sums = np.full(len(ranks), levels.sum())  # sum_n min(I_n, R); from the largest I_n on it grows no more
+    total = int(levels.sum())
+    ranks = np.arange(1, total // 2 + 1)
+    sums = np.full(len(ranks), total)  # sum_n min(I_n, R); from the largest I_n on it grows no more
     sums[: len(n_at_least)] = np.cumsum(n_at_least)[: len(ranks)]
     unique = sums >= 2 * ranks + len(levels) - 1
     return int(ranks[unique].max(initial=1))

@@ -166,7 +166,7 @@ def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:
         Where randomness comes from.
     """
     cumulated = np.cumsum(prob, axis=0)
-    return (rng.random(prob.shape[1]) * cumulated[-1] >= cumulated).sum(axis=0)
+    return np.asarray((rng.random(prob.shape[1]) * cumulated[-1] >= cumulated).sum(axis=0), dtype=np.int64)
 
 
 def distribution(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:

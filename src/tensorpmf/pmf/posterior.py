@@ -181,11 +181,11 @@ class DirichletPosterior:
         known, total = read_rows(rows, self.schema, unknown), self.weights.sum()
         mean, mean_squared, second = (np.exp(log_normaliser(known, tables)) for tables in self._moments)
         # E[λ_r λ_s] = w_r (w_s + [r = s]) / (W (W + 1)); only a component's own square feels its factors' spread
-        return np.maximum(second - mean_squared - mean**2 / total, 0.0) / (total * (total + 1))
+        return np.asarray(np.maximum(second - mean_squared - mean**2 / total, 0.0) / (total * (total + 1)))
 
     @cached_property
     def _moments(self) -> tuple[LogTables, LogTables, LogTables]:
-        """Tables whose sums over components are Σ w m, Σ (w m)² and Σ w (w + 1) E[a²], for products m = E[a] over columns."""
+        """Tables that add up to Σ w m, Σ (w m)² and Σ w (w + 1) v, where m and v are products of E[a] and of E[a²]."""
         factors, offsets = stack(self.factors), self.schema.offsets
         total = spread(column_sums(factors, offsets), offsets)
         log_weights, log_mean = np.log(self.weights), np.log(factors / total)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
-from tensorpmf.errors import UnknownLevelError
+from tensorpmf.errors import SettingError, UnknownLevelError
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.table.table import CategoricalTable
-from tensorpmf.typing import Ints
+from tensorpmf.typing import Codes, Ints
 
 RowsLike: TypeAlias = Any
 """A :class:`CategoricalTable`, a data frame, a list of mappings from names to labels, or an integer array of codes."""
@@ -57,12 +57,17 @@ def read_rows(rows: RowsLike, schema: Schema, unknown: Unknown = "error") -> Row
     unknown
         What to do with labels that the schema does not have.
     """
-    if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu":
+    if unknown not in ("error", "missing"):
+        raise SettingError("rows", "unknown", "'error' or 'missing'", unknown)
+    if is_codes(rows):
         return Rows.from_codes(rows, schema.n_levels)
-    table = (
-        rows if isinstance(rows, CategoricalTable) else CategoricalTable.from_any(rows, schema=schema, unknown=unknown)
-    )
+    table = rows if isinstance(rows, CategoricalTable) else schema.encode(rows, unknown=unknown)
     return rows_of(table) if table.schema == schema else recoded(table, schema, unknown)
+
+
+def is_codes(rows: RowsLike) -> TypeGuard[Codes]:
+    """Tell whether rows are level codes already."""
+    return isinstance(rows, np.ndarray) and cast("Codes", rows).dtype.kind in "iu"
 
 
 def recoded(table: CategoricalTable, schema: Schema, unknown: Unknown) -> Rows:
@@ -84,7 +89,7 @@ def recoded(table: CategoricalTable, schema: Schema, unknown: Unknown) -> Rows:
     known = codes >= 0
     if unknown == "error" and not known.all():
         first = int(np.argmin(known))
-        column = table.schema.columns[cells.columns[first]]
+        column = table.schema.columns[int(cells.columns[first])]
         raise UnknownLevelError(column.name, column.levels[cells.values[first]], schema[column.name].levels)
     row_ix = np.repeat(np.arange(table.n_rows), np.diff(cells.indptr))[known]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row_ix, minlength=table.n_rows))])
