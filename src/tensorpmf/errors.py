@@ -161,7 +161,7 @@ class TooManyLevelsError(InputError):
 
     def __init__(self, column: str, n_levels: int, n_rows: int, *, hint: str) -> None:
         self.column, self.n_levels, self.n_rows = column, n_levels, n_rows
-        super().__init__(f"column {column!r} has {n_levels} levels for {n_rows} observed rows.", hint=hint)
+        super().__init__(f"column {column!r} has {n_levels} levels for {n_rows} rows.", hint=hint)
 
 
 class ContinuousColumnError(InputError):
@@ -338,7 +338,7 @@ class MemoryLimitError(InputError):
     def __init__(self, owner: str, n_bytes: float, most: float, remedy: str) -> None:
         self.owner, self.n_bytes, self.most = owner, n_bytes, most
         super().__init__(
-            f"{owner} would need {n_bytes / 2**30:.3g} GiB of memory, more than max_memory ({most / 2**30:.3g} GiB) allows.",
+            f"{owner} would need {n_bytes / 2**30:,.2f} GiB of memory, more than max_memory ({most / 2**30:,.2f} GiB) allows.",
             hint=f"{remedy}, or raise max_memory.",
         )
 

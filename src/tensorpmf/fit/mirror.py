@@ -120,7 +120,9 @@ def _of_weights(target: Marginals, factors: Floats) -> tuple[Evaluate, Gradient]
 
     def evaluate(point: Floats) -> tuple[float, list[Floats]]:
         models = [np.maximum((lead * point) @ follower.T, TINY) for _, lead, follower in parts]
-        return -scale * sum(float(np.vdot(cells, np.log(model))) for (cells, *_), model in zip(parts, models, strict=True)), models
+        return -scale * sum(
+            float(np.vdot(cells, np.log(model))) for (cells, *_), model in zip(parts, models, strict=True)
+        ), models
 
     def gradient(models: list[Floats]) -> Floats:
         return -scale * sum(

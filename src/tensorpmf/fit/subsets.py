@@ -177,4 +177,6 @@ def _not_connected(columns: Ints, n_columns: int) -> Ints:
 
 
 def _bad_choice(choice: object) -> SettingError:
-    return SettingError("CTF", "triplets", 'a fraction in (0, 1], a number of subsets, a list of them, or "all"', choice)
+    return SettingError(
+        "CTF", "triplets", 'a fraction in (0, 1], a number of subsets, a list of them, or "all"', choice
+    )
