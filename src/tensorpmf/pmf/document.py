@@ -61,10 +61,10 @@ def encode(value: Any, arrays: Arrays, where: str = "") -> Any:
     where
         What to call its place, in names of arrays and in errors.
     """
-    kind: Any = type(value)
+    kind = value.__class__
     if issubclass(kind, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
-        kind = type(value)
+        kind = value.__class__
     if kind in (type(None), str, int, bool) or (kind is float and isfinite(value)):
         return value
     if kind in _WRITTEN:
@@ -73,13 +73,13 @@ def encode(value: Any, arrays: Arrays, where: str = "") -> Any:
         return {kind.__name__: [encode(item, arrays, f"{where}.{ix}") for ix, item in enumerate(value)]}
     if issubclass(kind, Mapping):
         return {"dict": [[encode(k, arrays, where), encode(v, arrays, f"{where}.{k}")] for k, v in value.items()]}
-    if issubclass(kind, np.ndarray) and value.dtype in _STORABLE:
+    if issubclass(kind, np.ndarray) and value.dtype.newbyteorder("=") in _STORABLE:
         return _put_aside(value, arrays, where)
     if _class_called(kind.__name__) is not kind:
         raise UnsavableError(where.lstrip(".") or "it", value)
     if issubclass(kind, Enum):
         return {kind.__name__: value.name}
-    names = [field.name for field in fields(kind) if field.init]
+    names = [field.name for field in fields(value) if field.init]
     return {kind.__name__: {name: encode(getattr(value, name), arrays, f"{where}.{name}") for name in names}}
 
 
@@ -125,7 +125,7 @@ _STORABLE = frozenset(np.dtype(code) for code in "?bBhHiIlLqQefdFD")
 
 
 def _put_aside(array: NDArray[Any], arrays: Arrays, where: str) -> dict[str, str]:
-    """Name an array and keep it: in C order, since safetensors scrambles others; complex numbers as pairs of real ones."""
+    """Name an array and keep it: in C order, safetensors scrambles others; complex numbers as pairs of real ones."""
     name, is_complex = f"{len(arrays)}{where}", array.dtype.kind == "c"
     kept = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     arrays[name] = kept.view(f"f{kept.itemsize // 2}") if is_complex else kept
