@@ -1,0 +1,61 @@
+"""Every kind of PMF in the public API, found there, is held to the contract."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import tensorpmf as tp
+from tensorpmf.pmf.base import PMF
+from tensorpmf.testing.checks import PMF_CHECKS, Check, check_pmf
+from tensorpmf.testing.strategies import low_rank_pmfs
+
+KINDS = [
+    kind
+    for kind in (getattr(tp, name) for name in tp.__all__)
+    if inspect.isclass(kind) and issubclass(kind, PMF) and not inspect.isabstract(kind)
+]
+
+
+def low_rank(rng: np.random.Generator) -> tp.LowRankPMF:
+    schema = tp.Schema(
+        (
+            tp.Column("party", ("dem", "rep")),
+            tp.Column("age", (20, 30, 40), ordered=True),
+            tp.Column("only", ("one",)),
+            tp.Column("letter", tuple("abcde")),
+        )
+    )
+    factors = [rng.dirichlet(np.ones(n), 3).T for n in schema.n_levels]
+    factors[3][2] = 0.0  # the letter c never occurs
+    return tp.LowRankPMF(schema, rng.dirichlet(np.ones(3)), [f / f.sum(axis=0) for f in factors])
+
+
+EXAMPLES = {"LowRankPMF": low_rank}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("check", PMF_CHECKS)
+def test_a_pmf_keeps_the_contract(kind: type[PMF], check: Check, rng: np.random.Generator) -> None:
+    check(EXAMPLES[kind.__name__](rng), rng)
+
+
+@given(low_rank_pmfs())
+def test_every_small_low_rank_pmf_keeps_the_contract(pmf: tp.LowRankPMF) -> None:
+    check_pmf(pmf)
+
+
+class Wrong(tp.LowRankPMF):
+    """A PMF whose probabilities are off."""
+
+    def _log_prob(self, rows):  # type: ignore[no-untyped-def]
+        return super()._log_prob(rows) + 0.01
+
+
+def test_the_contract_finds_what_is_wrong(rng: np.random.Generator) -> None:
+    good = low_rank(rng)
+    with pytest.raises(AssertionError, match="the cells sum to 1.01"):
+        check_pmf(Wrong(good.schema, good.weights, good.factors))
