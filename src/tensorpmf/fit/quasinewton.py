@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tensorpmf._check import whole_number
 from tensorpmf.fit.contract import Algorithm, Info, Stats
@@ -46,6 +47,10 @@ class Curved(Protocol):
         """Return the gradient of the objective at ``state``, from the plain step it leads to."""
         ...
 
+    def survivors(self, state: Any) -> NDArray[np.bool_]:
+        """Return which coordinates of the state before are still there in this one."""
+        ...
+
     def precondition(self, state: Any, gradient: Floats) -> Floats:
         """Return the inverse Fisher information at ``state`` times a vector."""
         ...
@@ -72,7 +77,7 @@ class QuasiNewtonState:
     n_plain
         Plain steps still to be taken before jumps begin.
     accepted
-        The last accepted point, which the next one must not fall below; ``None`` after a plain step.
+        The last accepted point, which the next one must not fall below; ``None`` after plain steps.
     jump
         The move, in coordinates, that led from the accepted point to ``point``.
     tries
@@ -125,10 +130,13 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         after, info = self.algorithm.update(state.point, stats)
         if state.accepted is not None and not info.objective >= state.accepted.info.objective:
             return self._step_back(state, state.accepted), replace(state.accepted.info, rejected=True)
-        vector = self.algorithm.to_vector(state.point)
-        if state.n_plain > 0 or len(self.algorithm.to_vector(after)) != len(vector):
-            return QuasiNewtonState(after, n_plain=max(state.n_plain - 1, 0)), info
-        here = Accepted(after, info, vector, self.algorithm.gradient(state.point, after))
+        if state.n_plain > 0:
+            return QuasiNewtonState(after, n_plain=state.n_plain - 1), info
+        survives = self.algorithm.survivors(after)
+        if not survives.all():
+            left = [(move[survives], fall[survives]) for move, fall in state.memory]
+            return QuasiNewtonState(after, memory=tuple(pair for pair in left if _curves(*pair))), info
+        here = Accepted(after, info, self.algorithm.to_vector(state.point), self.algorithm.gradient(state.point, after))
         return self._jump(state, here), info
 
     def finish(self, state: QuasiNewtonState) -> PMF | DirichletPosterior:
@@ -142,9 +150,9 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         """Return the next point to try from an accepted one."""
         memory = state.memory
         if state.accepted is not None:
-            move, fall = here.vector - state.accepted.vector, state.accepted.gradient - here.gradient
-            if move @ fall > 1e-10 * np.sqrt((move @ move) * (fall @ fall)):
-                memory = (*memory, (move, fall))[-self.memory :]
+            pair = here.vector - state.accepted.vector, state.accepted.gradient - here.gradient
+            if _curves(*pair):
+                memory = (*memory, pair)[-self.memory :]
         jump = direction(memory, here.gradient, lambda vector: self.algorithm.precondition(state.point, vector))
         if not memory or not here.gradient @ jump > 0:
             return QuasiNewtonState(here.after, accepted=here)
@@ -159,6 +167,11 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         jump = SHORTER * state.jump
         point = self.algorithm.from_vector(accepted.vector + jump, accepted.after)
         return replace(state, point=point, jump=jump, tries=1)
+
+
+def _curves(move: Floats, fall: Floats) -> bool:
+    """Whether the gradient fell along a move, as it does where the objective is concave."""
+    return bool(move @ fall > 1e-10 * np.sqrt((move @ move) * (fall @ fall)))
 
 
 def direction(

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from tensorpmf._check import positive_number, whole_number
@@ -54,6 +55,8 @@ class VBState:
         (n_columns,) prior concentrations of the factors.
     n_empty
         Components that died and were dropped; each still has its prior concentration.
+    kept
+        Which components of the state before are still here; ``None`` for all.
     """
 
     schema: Schema
@@ -62,6 +65,7 @@ class VBState:
     alpha_weights: float
     alpha_factors: Floats
     n_empty: int
+    kept: NDArray[np.bool_] | None = None
 
     @cached_property
     def expectations(self) -> tuple[LogTables, float]:
@@ -150,14 +154,15 @@ class VB(Algorithm[VBState, Counts]):
         lives = stats.weights > DEAD
         if not lives.any():
             lives[np.argmax(stats.weights)] = True
-        prior = np.repeat(state.alpha_factors, state.schema.n_levels)[:, None]
-        counts = stats.weights[lives] if not lives.all() else stats.weights
-        factors = stats.factors[:, lives] if not lives.all() else stats.factors
+        counts, factors = stats.weights, stats.factors
+        if not lives.all():
+            counts, factors = counts[lives], factors[:, lives]
         after = replace(
             state,
             weights=counts + state.alpha_weights,
-            factors=factors + prior,
+            factors=factors + np.repeat(state.alpha_factors, state.schema.n_levels)[:, None],
             n_empty=state.n_empty + int((~lives).sum()),
+            kept=lives,
         )
         holds_mass = counts > 0.5
         drift = np.abs(after.weights / state.weights[lives] - 1.0)[holds_mass]
@@ -195,6 +200,11 @@ class VB(Algorithm[VBState, Counts]):
             weights=np.maximum(positive[:n_live], state.alpha_weights),
             factors=np.maximum(positive[n_live:].reshape(-1, n_live), prior),
         )
+
+    def survivors(self, state: VBState) -> NDArray[np.bool_]:
+        """Return which log-concentrations of the state before are still there."""
+        assert state.kept is not None, "a state that a step led to knows what it kept"
+        return np.tile(state.kept, 1 + len(state.factors))
 
     def gradient(self, state: VBState, after: VBState) -> Floats:
         """Return the gradient of the ELBO in log-concentrations: Fisher information times the plain step."""
