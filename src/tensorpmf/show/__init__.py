@@ -1,1 +1,1 @@
-
+"""Pictures of results and models."""

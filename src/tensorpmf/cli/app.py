@@ -1,0 +1,78 @@
+"""The door: finds the commands, and turns whatever goes wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+
+import click
+
+from tensorpmf.cli import commands
+from tensorpmf.errors import TensorPMFError
+
+MISTAKE, INTERRUPTED = 2, 130
+"""Exit codes: the caller asked for something that cannot be; the caller pressed Ctrl-C."""
+
+
+class Found(click.Group):
+    """A group whose commands are the files of a folder; only the one that is called is loaded."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the files."""
+        return sorted(module.name for module in iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return what a file calls ``command``."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command = import_module(f"{commands.__name__}.{cmd_name}").command
+        assert isinstance(command, click.Command), "each file of the folder holds one command"
+        return command
+
+
+def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from tensorpmf import __version__
+
+        click.echo(f"tensorpmf {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=Found, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print the version."
+)
+def app() -> None:
+    r"""Learn the joint distribution of a categorical table, rank included, and ask it anything.
+
+    \b
+    tensorpmf fit votes.csv -o votes.pmf
+    tensorpmf query votes.pmf --given crime=y --marginal party
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        code = app.main(list(arguments) or ["--help"], prog_name="tensorpmf", standalone_mode=False)
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as mistake:
+        return complain(mistake.format_message())
+    except (TensorPMFError, OSError) as mistake:
+        return complain(str(mistake))
+    return code if isinstance(code, int) else 0
+
+
+def complain(message: str) -> int:
+    """Say in one line what is wrong, and return the exit code for a mistake."""
+    click.echo("tensorpmf: " + " ".join(message.split()), err=True)
+    return MISTAKE
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    sys.exit(run(sys.argv[1:]))
