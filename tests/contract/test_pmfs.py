@@ -57,5 +57,5 @@ class Wrong(tp.LowRankPMF):
 
 def test_the_contract_finds_what_is_wrong(rng: np.random.Generator) -> None:
     good = low_rank(rng)
-    with pytest.raises(AssertionError, match="the cells sum to 1.01"):
+    with pytest.raises(AssertionError, match=r"the cells sum to 1\.01"):
         check_pmf(Wrong(good.schema, good.weights, good.factors))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +43,7 @@ class LowRankPMF(PMF):
     factors: tuple[Floats, ...]
 
     def __init__(self, schema: Schema, weights: ArrayLike, factors: Sequence[ArrayLike]) -> None:
-        weights = distribution(weights, "weights", (-1,))
+        weights = distribution(weights, "weights")
         if len(factors) != len(schema):
             raise NotADistributionError("factors", f"there are {len(factors)} for {len(schema)} columns")
         stacked = np.empty((sum(schema.n_levels), len(weights)))
@@ -96,6 +97,9 @@ class LowRankPMF(PMF):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LowRankPMF, (self.schema, self.weights, self.factors)
 
     @cached_property
     def log_tables(self) -> LogTables:
@@ -169,31 +173,47 @@ def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:
     return np.asarray((rng.random(prob.shape[1]) * cumulated[-1] >= cumulated).sum(axis=0), dtype=np.int64)
 
 
-def distribution(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
+def distribution(values: ArrayLike, what: str, shape: tuple[int, ...] | None = None) -> Floats:
     """Return a read-only copy whose columns are checked to be, and then are, distributions.
 
     Parameters
     ----------
     values
-        (I,) or (I, R); what is not negative and sums to one along the first axis.
+        (I,) or (I, R); nothing negative, and a sum of one along the first axis.
     what
         How to call it in an error.
     shape
-        The shape it must have; ``-1`` is any positive length.
+        The shape it must have; any (R,) when not given.
     """
-    copy = np.array(values, dtype=np.float64, order="C")
-    fits = copy.ndim == len(shape) and all(
-        have == want or (want == -1 and have > 0) for have, want in zip(copy.shape, shape, strict=True)
-    )
-    if not fits:
-        raise NotADistributionError(what, f"the shape is {copy.shape}, not {shape}")
+    copy = owned(values, what, shape)
     if not np.all(copy >= 0):
         raise NotADistributionError(what, "there are negative entries or NaN")
     total = copy.sum(axis=0)
     if not np.all(np.abs(total - 1) <= TOLERANCE):
-        raise NotADistributionError(what, f"it sums to {np.ravel(total)[np.argmax(np.abs(total - 1))]}, not to 1")
-    copy /= np.where(
-        np.abs(total - 1) <= 1e-12, 1.0, total
-    )  # dividing again changes nothing: a loaded model is the saved one
+        raise NotADistributionError(what, f"it sums to {np.ravel(total)[np.argmax(np.abs(total - 1))]:g}, not to 1")
+    if np.all(
+        np.abs(total - 1) <= 1e-12
+    ):  # what is exact enough stays as it is, so that a loaded model is the saved one
+        return copy
+    copy = copy / total
+    copy.setflags(write=False)
+    return copy
+
+
+def owned(values: ArrayLike, what: str, shape: tuple[int, ...] | None) -> Floats:
+    """Return a read-only copy of an array whose shape is checked.
+
+    Parameters
+    ----------
+    values
+        The array.
+    what
+        How to call it in an error.
+    shape
+        The shape it must have; any (R,) when not given.
+    """
+    copy = np.array(values, dtype=np.float64, order="C")
+    if not copy.size or (copy.ndim != 1 if shape is None else copy.shape != shape):
+        raise NotADistributionError(what, f"the shape is {copy.shape}, not {shape or '(R,)'}")
     copy.setflags(write=False)
     return copy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tensorpmf.errors import NotADistributionError, SettingError
 from tensorpmf.kernels.estep import LogTables, log_normaliser
 from tensorpmf.kernels.stacked import column_sums, spread, stack, unstack
-from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.pmf.lowrank import LowRankPMF, owned
 from tensorpmf.pmf.rows_of import RowsLike, Unknown, read_rows
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Floats, Ints
@@ -69,7 +69,7 @@ class DirichletPosterior:
             raise SettingError("DirichletPosterior", "n_empty", ">= 0", n_empty)
         if len(factors) != len(schema):
             raise NotADistributionError("factors", f"there are {len(factors)} for {len(schema)} columns")
-        concentrations = _concentrations(weights, "weights", np.shape(weights)[:1] or (1,))
+        concentrations = _concentrations(weights, "weights")
         shapes = [(column.n_levels, len(concentrations)) for column in schema.columns]
         checked = [
             _concentrations(factor, f"factor of {column.name!r}", shape)
@@ -206,6 +206,10 @@ class DirichletPosterior:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        build = partial(DirichletPosterior, alpha_weights=self.alpha_weights, n_empty=self.n_empty)
+        return build, (self.schema, self.weights, self.factors)
+
     def __repr__(self) -> str:
         return (
             f"DirichletPosterior of {len(self.schema)} columns, {len(self.weights)} components "
@@ -236,11 +240,8 @@ def drawn_dirichlet(concentrations: Floats, offsets: Ints, rng: np.random.Genera
     return drawn / spread(column_sums(drawn, offsets), offsets)
 
 
-def _concentrations(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Floats:
-    copy = np.array(values, dtype=np.float64, order="C")
-    if copy.shape != shape or not copy.size:
-        raise NotADistributionError(what, f"the shape is {copy.shape}, not {shape}")
+def _concentrations(values: ArrayLike, what: str, shape: tuple[int, ...] | None = None) -> Floats:
+    copy = owned(values, what, shape)
     if not np.all((copy > 0) & np.isfinite(copy)):
         raise NotADistributionError(what, "Dirichlet concentrations must be positive and finite")
-    copy.setflags(write=False)
     return copy

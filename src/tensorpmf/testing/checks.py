@@ -39,7 +39,7 @@ def check_pmf(pmf: PMF, rng: np.random.Generator | None = None) -> None:
 
 
 def check_cells_sum_to_one(pmf: PMF, rng: np.random.Generator) -> None:
-    """No cell is negative, and together they are one."""
+    """Check that no cell is negative and that together they are one."""
     dense = pmf.to_dense(MOST_CELLS)
     assert dense.shape == pmf.schema.n_levels, f"the tensor has shape {dense.shape}, not {pmf.schema.n_levels}"
     assert dense.min() >= 0, "a probability is negative"
@@ -47,7 +47,7 @@ def check_cells_sum_to_one(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_missing_cells_are_summed_out(pmf: PMF, rng: np.random.Generator) -> None:
-    """The probability of a row with holes is the sum of the cells that agree with it."""
+    """Check that the probability of a row with holes is the sum of the cells that agree with it."""
     dense = pmf.to_dense(MOST_CELLS)
     rows = _rows_with_holes(pmf, rng)
     summed = np.array([dense[_agreeing(row)].sum() for row in rows])
@@ -56,7 +56,7 @@ def check_missing_cells_are_summed_out(pmf: PMF, rng: np.random.Generator) -> No
 
 
 def check_marginals(pmf: PMF, rng: np.random.Generator) -> None:
-    """A marginal is a sum over the other columns, its own in the order asked for, and marginals chain."""
+    """Check that a marginal sums over the other columns, keeps the order asked for, and can be marginalised again."""
     dense, n_columns = pmf.to_dense(MOST_CELLS), len(pmf.schema)
     for _ in range(5):
         order = rng.permutation(n_columns)[: rng.integers(1, n_columns + 1)]
@@ -68,7 +68,7 @@ def check_marginals(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_evidence(pmf: PMF, rng: np.random.Generator) -> None:
-    """Evidence of one level takes its slice, evidence of a set restricts; each times its probability is the joint."""
+    """Check that evidence takes a slice (a level) or restricts (a set), and times its probability is the joint."""
     dense = pmf.to_dense(MOST_CELLS)
     for ix, column in enumerate(pmf.schema.columns):
         masses = _summed(dense, [ix])
@@ -85,7 +85,7 @@ def check_evidence(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_impossible_evidence(pmf: PMF, rng: np.random.Generator) -> None:
-    """Evidence of probability zero is refused, by every query that conditions."""
+    """Check that every query that conditions refuses evidence of probability zero."""
     dense = pmf.to_dense(MOST_CELLS)
     for ix, column in enumerate(pmf.schema.columns):
         for code in np.flatnonzero(_summed(dense, [ix]) == 0):
@@ -99,7 +99,7 @@ def check_impossible_evidence(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_conditionals(pmf: PMF, rng: np.random.Generator) -> None:
-    """A column's distribution given a row's other cells is a slice of the tensor, normalised."""
+    """Check that a column's distribution given a row's other cells is a slice of the tensor, normalised."""
     dense = pmf.to_dense(MOST_CELLS)
     rows = _rows_with_holes(pmf, rng)
     for ix, name in enumerate(pmf.schema.names):
@@ -111,7 +111,7 @@ def check_conditionals(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_one_column_answers(pmf: PMF, rng: np.random.Generator) -> None:
-    """Expectation, median and most likely level agree with the column's distribution."""
+    """Check that expectation, median and most likely level agree with the column's distribution."""
     for name in pmf.schema.names:
         prob, column = pmf.marginal(name).to_dense(), pmf.schema[name]
         values = rng.permutation(column.n_levels).astype(float)
@@ -124,13 +124,13 @@ def check_one_column_answers(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_samples(pmf: PMF, rng: np.random.Generator) -> None:
-    """Draws follow the tensor, by a chi-square test that a right sampler fails once in a million."""
+    """Check that draws follow the tensor, by a chi-square test that a right sampler fails once in a million."""
     counts = _counted(pmf.sample(N_DRAWS, rng).codes, pmf.schema.n_levels)
     _assert_fits(counts, pmf.to_dense(MOST_CELLS), "samples")
 
 
 def check_completions(pmf: PMF, rng: np.random.Generator) -> None:
-    """Completing a row keeps what it has and draws the rest given that."""
+    """Check that completing a row keeps what it has and draws the rest given that."""
     row = _rows_with_holes(pmf, rng)[0]
     drawn = pmf.complete(np.tile(row, (N_DRAWS, 1)), rng).codes
     assert np.all(drawn[:, row >= 0] == row[row >= 0]), "an observed cell was changed"
@@ -140,7 +140,7 @@ def check_completions(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_information(pmf: PMF, rng: np.random.Generator) -> None:
-    """Entropy is the sum of -p log p; mutual information adds up with the entropies of two groups to the whole."""
+    """Check that entropy sums -p log p, and that two groups' entropies exceed the whole's by what they share."""
     dense = pmf.to_dense(MOST_CELLS)
     positive = dense[dense > 0]
     _assert_close(np.array(pmf.entropy()), np.array(-(positive * np.log(positive)).sum()), "the entropy")
@@ -151,7 +151,7 @@ def check_information(pmf: PMF, rng: np.random.Generator) -> None:
 
 
 def check_model_file(pmf: PMF, rng: np.random.Generator) -> None:
-    """A PMF that was saved and loaded gives the same answers, and the same bytes."""
+    """Check that a PMF that was saved and loaded gives the same answers, and the same bytes."""
     raw = to_bytes(pmf)
     loaded = from_bytes(raw, "a model file")
     assert to_bytes(loaded) == raw, "saving what was loaded gives other bytes"
