@@ -24,11 +24,11 @@ class InputError(TensorPMFError, ValueError):
 class UnknownColumnError(InputError, KeyError):
     """A column was named that the schema does not have."""
 
-    def __init__(self, column: Hashable, known: Sequence[str]) -> None:
+    def __init__(self, column: Hashable, known: Sequence[str], hint: str | None = None) -> None:
         self.column, self.known = column, tuple(known)
         super().__init__(
             f"there is no column {column!r}. Known columns: {listing(known)}.",
-            hint=_did_you_mean(column, known),
+            hint=_did_you_mean(column, known) or hint,
         )
 
     __str__ = Exception.__str__
@@ -41,7 +41,9 @@ class UnknownLevelError(InputError):
         self.column, self.level, self.known = column, level, tuple(known)
         super().__init__(
             f"column {column!r} has no level {level!r}. Known levels: {listing(known)}.",
-            hint=" ".join(filter(None, [_did_you_mean(level, known), 'pass unknown="missing" to treat unseen levels as missing.'])),
+            hint=" ".join(
+                filter(None, [_did_you_mean(level, known), 'pass unknown="missing" to treat unseen levels as missing.'])
+            ),
         )
 
 
@@ -119,7 +121,7 @@ class CodeRangeError(InputError):
     def __init__(self, column: str, code: int, n_levels: int, missing: int) -> None:
         self.column, self.code, self.n_levels, self.missing = column, code, n_levels, missing
         super().__init__(
-            f"column {column!r} has {n_levels} levels, so its codes run from 0 to {n_levels - 1}, but a cell holds {code}.",
+            f"column {column!r} has {n_levels} levels, so its codes are 0 to {n_levels - 1}, but a cell holds {code}.",
             hint=f"missing cells are {missing}; for labels that are not codes use read_table.",
         )
 
@@ -138,8 +140,8 @@ class DenseTableError(InputError):
     def __init__(self, n_rows: int, n_columns: int, n_bytes: int, most: int) -> None:
         self.n_rows, self.n_columns, self.n_bytes, self.most = n_rows, n_columns, n_bytes, most
         super().__init__(
-            f"writing out all {n_rows} x {n_columns} cells takes {n_bytes / 2**30:.1f} GiB, more than {most / 2**30:.1f}.",
-            hint="use table.arrays(), which holds the observed cells only, or take some rows first: table.take(...).codes.",
+            f"all {n_rows} x {n_columns} cells take {n_bytes / 2**30:.1f} GiB, more than {most / 2**30:.1f}.",
+            hint="use table.arrays(), the observed cells only, or some rows at a time: table.take(...).codes.",
         )
 
 
@@ -170,7 +172,7 @@ class ContinuousColumnError(InputError):
     def __init__(self, column: str, n_distinct: int, most: int) -> None:
         self.column, self.n_distinct, self.most = column, n_distinct, most
         super().__init__(
-            f"column {column!r} holds {n_distinct} different real numbers, more than {most}, so they cannot be its levels.",
+            f"column {column!r} holds {n_distinct} different real numbers; more than {most} cannot be its levels.",
             hint=f"cut it into bins: bins={{{column!r}: 10}}, or bins=10 for all numeric columns.",
         )
 
@@ -285,7 +287,7 @@ class EncodingError(InputError):
     def __init__(self, path: str, encoding: str) -> None:
         self.path, self.encoding = path, encoding
         super().__init__(
-            f"{path!r} is not a text in {encoding}.", hint="say what it is in, for example encoding='latin-1' or 'utf-16'."
+            f"{path!r} is not a text in {encoding}.", hint="say what it is in: encoding='latin-1', 'utf-16' or another."
         )
 
 
@@ -397,8 +399,16 @@ class UnobservedTogetherError(InputError):
         )
 
 
+class MarginalError(InputError):
+    """Marginals that were handed in are none, or do not fit together."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the marginals cannot be used: {problem}.")
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
-    """``'a', 'b', 'c'``, cut short with a count when there are many."""
+    """Return ``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
     shown = ", ".join(repr(item) for item in items[:most])
     return shown if len(items) <= most else f"{shown}, … ({len(items)} in all)"

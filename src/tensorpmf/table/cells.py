@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.errors import DenseTableError
+from tensorpmf.errors import DenseTableError, DuplicateCellError
 from tensorpmf.typing import Codes, Ints
 
 MOST_DENSE_BYTES = 2**30
@@ -79,16 +79,10 @@ class DenseCells:
     def compressed(self) -> CompressedCells:
         """Return the same cells, the observed ones only."""
         rows, columns = np.nonzero(self.dense >= 0)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n_rows))])
-        return CompressedCells(
-            frozen(indptr.astype(np.int64)),
-            frozen(columns.astype(np.int32)),
-            frozen(self.dense[rows, columns]),
-            self.n_columns,
-        )
+        return CompressedCells.of_triples(rows, columns, self.dense[rows, columns], self.dense.shape)
 
     def compact(self) -> DenseCells | CompressedCells:
-        """Return the same cells, compressed if that takes at most half the memory of a table that is large enough to care."""
+        """Return the same cells, compressed if they are many and that takes at most half the memory."""
         if self.dense.size < WORTH_COMPRESSING:
             return self
         n_bytes = 8 * self.n_rows + int(self.n_observed.sum()) * (4 + self.dense.itemsize)
@@ -133,18 +127,19 @@ class CompressedCells:
         if n_bytes > MOST_DENSE_BYTES:
             raise DenseTableError(self.n_rows, self.n_columns, n_bytes, MOST_DENSE_BYTES)
         codes = np.full((self.n_rows, self.n_columns), -1, dtype=self.values.dtype)
-        codes[self._rows, self.columns] = self.values
+        codes[self.rows, self.columns] = self.values
         return frozen(codes)
 
     @property
-    def _rows(self) -> Ints:
+    def rows(self) -> Ints:
+        """(n_observed,) the row of each cell."""
         return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
 
     @cached_property
     def _by_column(self) -> tuple[Ints, Ints, Codes]:
         """Where each column's cells begin, their rows and their codes (CSC)."""
         order = np.argsort(self.columns, kind="stable")
-        return np.concatenate([[0], np.cumsum(self.n_observed)]), self._rows[order], self.values[order]
+        return np.concatenate([[0], np.cumsum(self.n_observed)]), self.rows[order], self.values[order]
 
     def column(self, ix: int) -> Codes:
         """Return the (n_rows,) codes of one column."""
@@ -165,11 +160,34 @@ class CompressedCells:
         """Return some columns."""
         position = np.full(self.n_columns, -1, dtype=np.int32)
         position[columns] = np.arange(len(columns))
-        kept = position[self.columns] >= 0
-        rows, moved, values = self._rows[kept], position[self.columns[kept]], self.values[kept]
-        order = np.lexsort((moved, rows))
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.n_rows))]).astype(np.int64)
-        return CompressedCells(frozen(indptr), frozen(moved[order]), frozen(values[order]), len(columns))
+        moved = position[self.columns]
+        kept = moved >= 0
+        return CompressedCells.of_triples(self.rows[kept], moved[kept], self.values[kept], (self.n_rows, len(columns)))
+
+    @classmethod
+    def of_triples(
+        cls, rows: NDArray[Any], columns: NDArray[Any], values: Codes, shape: tuple[int, int]
+    ) -> CompressedCells:
+        """Return the cells that (row, column, code) triples in any order tell about.
+
+        Parameters
+        ----------
+        rows, columns
+            (n_observed,) positions; no cell twice.
+        values
+            (n_observed,) codes.
+        shape
+            How many rows and columns there are.
+        """
+        place = rows.astype(np.int64) * shape[1] + columns
+        if (np.diff(place) <= 0).any():
+            order = np.argsort(place, kind="stable")
+            place, rows, columns, values = place[order], rows[order], columns[order], values[order]
+        twice = np.flatnonzero(place[1:] == place[:-1])
+        if twice.size:
+            raise DuplicateCellError(int(rows[twice[0]]), int(columns[twice[0]]), twice.size)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))]).astype(np.int64)
+        return cls(frozen(indptr), frozen(columns.astype(np.int32)), frozen(np.array(values)), shape[1])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name."""

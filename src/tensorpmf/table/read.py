@@ -1,2 +1,262 @@
-from tensorpmf.table.schema import Schema
-from tensorpmf.table.table import CategoricalTable
+"""The door through which tables come in: a file, a data frame, an array or a Python collection becomes a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from numbers import Number
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tensorpmf.errors import (
+    CodeRangeError,
+    NoColumnsError,
+    NoRowsError,
+    NotNumericError,
+    UnknownColumnError,
+    WeightError,
+)
+from tensorpmf.table.bins import Bins
+from tensorpmf.table.cells import DenseCells, code_type, frozen
+from tensorpmf.table.encode import Unknown, encoded
+from tensorpmf.table.factor import Factor, objects
+from tensorpmf.table.files import source_of_file
+from tensorpmf.table.learn import Learner
+from tensorpmf.table.recode import recoded
+from tensorpmf.table.schema import Column, Schema, check_names, default_names
+from tensorpmf.table.source import Source, factor_of, source_of
+from tensorpmf.table.table import CategoricalTable, checked_weights
+from tensorpmf.table.text import MISSING, typed
+from tensorpmf.table.triples import cells_of_triples, shared_schema
+from tensorpmf.typing import Codes, Floats
+
+
+def read_table(
+    source: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    drop: Iterable[str] = (),
+    missing: Iterable[Hashable] | None = None,
+    levels: Mapping[str, Sequence[Hashable]] | None = None,
+    ordered: Iterable[str] = (),
+    bins: Bins | Mapping[str, Bins] | None = None,
+    weights: str | ArrayLike | None = None,
+    schema: Schema | None = None,
+    unknown: Unknown = "error",
+    names: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> CategoricalTable:
+    """Read a table of categorical variables from wherever it is.
+
+    Parameters
+    ----------
+    source
+        The path of a file (``.csv``, ``.tsv``, ``.txt``, ``.data``, ``.parquet``, ``.arrow``, ``.feather``; also with
+        ``.gz``, ``.zst``, ``.bz2`` or ``.lz4`` behind), a data frame or series (pandas, polars, Arrow, or whatever
+        speaks Arrow), a NumPy or SciPy sparse array, a dict of columns, a list of rows (dicts or sequences), a table.
+    columns
+        Take these columns, in this order.
+    drop
+        Leave these out.
+    missing
+        What marks a missing cell, beside null, NaN and, in a text file, nothing at all. In text files these do when not
+        given: ``NA``, ``N/A``, ``NaN``, ``NULL``, ``?`` and some other spellings of them.
+    levels
+        The levels of some columns, in order. Otherwise they are those that the source declares (categories of pandas,
+        Enum of polars, dictionaries of Arrow), or else those that occur, in their natural order.
+    ordered
+        Columns in which the order of the levels means something; numbers, dates and bins are ordered anyway.
+    bins
+        How to cut numbers into bins. For one column, ``{"age": 5}`` or ``{"age": ("quantile", 5)}`` makes five bins of
+        about as many rows each, ``{"age": ("width", 5)}`` five of equal width, ``{"age": [20, 40, 60]}`` cuts at these
+        numbers. Without a name, ``bins=5`` cuts every numeric column of more than five distinct values.
+    weights
+        How much each row counts: the name of a column, which then is no variable, or (n_rows,) numbers.
+    schema
+        The columns, when they are known already; those that the source lacks are missing. Nothing is learnt then.
+    unknown
+        What to do with labels that a known column does not have: ``"error"``, or ``"missing"``.
+    names
+        What the columns are called in a source without names: an array, rows, a text file that has no header line.
+    delimiter
+        What separates the values in a text file; guessed from its first line when not given.
+    encoding
+        How a text file is encoded.
+
+    Notes
+    -----
+    More than 20 distinct real numbers cannot be levels: such a column has to be cut into bins. More than 20 levels that
+    occur less than twice on average tell nothing: such a column, mostly an identifier, has to be left out or cut, or
+    its levels given. A table is held compressed when most of its cells are missing; nothing else depends on that.
+
+    Examples
+    --------
+    >>> import tensorpmf as tp
+    >>> table = tp.read_table({"size": ["S", "L", None, "L"], "price": [3.5, 9.0, 7.2, 8.1]}, bins={"price": [5, 8]})
+    >>> table
+    CategoricalTable: 4 rows × 2 columns, 12.5 % missing
+      size   2 levels  'L', 'S'                        25 % missing
+      price  3 levels  '< 5' < '[5, 8)' < '>= 8'
+    >>> tp.read_table([{"price": 6}, {"size": "XL"}], schema=table.schema, unknown="missing").to_columns()
+    {'size': [None, None], 'price': ['[5, 8)', None]}
+    """
+    learner = Learner(dict(levels or {}), frozenset(_several(ordered)), bins)
+    if schema is not None or isinstance(source, CategoricalTable):
+        learner.check_idle()
+    if isinstance(source, CategoricalTable):
+        return _of_table(source, columns, drop, weights, schema, unknown)
+    if hasattr(source, "tocoo"):
+        table = _of_sparse(source, names, learner, schema, unknown)
+        return _of_table(table, columns, drop, weights, None, unknown)
+    raw = _opened(source, names, schema, delimiter, encoding)
+    check_names(raw.names)
+    weigher = [weights] if isinstance(weights, str) else []
+    chosen = _chosen(raw.names, columns, [*_several(drop), *weigher])
+    learner.check_names(chosen)
+    position_of = {name: ix for ix, name in enumerate(raw.names)}
+    n_rows, raw_factors = raw.load([position_of[name] for name in (*weigher, *chosen)])
+    factors = (factor.without(_markers(factor, missing)) for factor in raw_factors)
+    row_weights = checked_weights(_weights_of(weigher[0], next(factors)) if weigher else weights, n_rows)
+    if schema is None:
+        _check_some(n_rows, chosen, raw.what)
+        schema, codes = _learnt(learner, zip(chosen, factors, strict=True), row_weights, unknown)
+    else:
+        takes_codes = isinstance(source, np.ndarray) and source.dtype.kind in "iu"
+        codes = _encoded(schema, zip(chosen, factors, strict=True), unknown, takes_codes=takes_codes)
+    return CategoricalTable(schema, stacked(schema, codes, n_rows).compact(), row_weights)
+
+
+def stacked(schema: Schema, codes: Mapping[str, Codes], n_rows: int) -> DenseCells:
+    """Return the cells of a table from the (n_rows,) codes of its columns; those that are not there are missing.
+
+    Parameters
+    ----------
+    schema
+        The columns.
+    codes
+        The codes of some of them, by name.
+    n_rows
+        How many rows there are.
+    """
+    dense = np.full((n_rows, schema.n_columns), -1, dtype=code_type(max(schema.n_levels, default=1)))
+    for name, column in codes.items():
+        dense[:, schema.ix(name)] = column
+    return DenseCells(frozen(dense))
+
+
+def _opened(
+    source: Any, names: Sequence[str] | None, schema: Schema | None, delimiter: str | None, encoding: str
+) -> Source:
+    if isinstance(source, str | os.PathLike):
+        return source_of_file(Path(source), names, delimiter, encoding)
+    return source_of(source, names if schema is None or names is not None else schema.names)
+
+
+def _learnt(
+    learner: Learner, named: Iterable[tuple[str, Factor]], weights: Floats | None, unknown: Unknown
+) -> tuple[Schema, dict[str, Codes]]:
+    columns: list[Column] = []
+    codes: dict[str, Codes] = {}
+    for name, factor in named:
+        factor = factor if name in learner.levels else typed(factor)
+        columns.append(learner.column(name, factor, weights))
+        codes[name] = encoded(columns[-1], factor, unknown)
+    return Schema(tuple(columns)), codes
+
+
+def _encoded(
+    schema: Schema, named: Iterable[tuple[str, Factor]], unknown: Unknown, *, takes_codes: bool
+) -> dict[str, Codes]:
+    codes: dict[str, Codes] = {}
+    for name, factor in named:
+        column = _column(schema, name)
+        codes[name] = encoded(column, _labels_for_codes(column, factor) if takes_codes else factor, unknown)
+    return codes
+
+
+def _column(schema: Schema, name: str) -> Column:
+    try:
+        return schema[name]
+    except UnknownColumnError:
+        raise UnknownColumnError(name, schema.names, hint=f"leave it out with drop=[{name!r}].") from None
+
+
+def _labels_for_codes(column: Column, factor: Factor) -> Factor:
+    """Return what an integer array means: labels if the column's labels are numbers, codes otherwise; -1 is missing."""
+    if column.edges is None and not any(isinstance(label, Number) for label in column.levels):
+        for code in factor.labels.tolist():
+            if not -1 <= code < column.n_levels:
+                raise CodeRangeError(column.name, code, column.n_levels, -1)
+        return factor.relabelled(objects([*column.levels, None])[factor.labels])
+    return factor if column.edges is not None or -1 in column.levels else factor.without([-1])
+
+
+def _of_table(
+    table: CategoricalTable,
+    columns: Iterable[str] | None,
+    drop: Iterable[str],
+    weights: str | ArrayLike | None,
+    schema: Schema | None,
+    unknown: Unknown,
+) -> CategoricalTable:
+    if isinstance(weights, str):
+        raise WeightError(f"cannot come from column {weights!r} of what has been coded already")
+    table = table.select(_chosen(table.schema.names, columns, drop))
+    table = table if schema is None else recoded(table, schema, unknown)
+    return table if weights is None else table.with_weights(weights)
+
+
+def _of_sparse(
+    array: Any, names: Sequence[str] | None, learner: Learner, schema: Schema | None, unknown: Unknown
+) -> CategoricalTable:
+    """Return the table whose labels are the stored entries, zeros too; all columns have the same levels."""
+    entries = array.tocoo()
+    n_rows, n_columns = entries.shape
+    values = factor_of("values", entries.data)
+    if schema is None:
+        _check_some(n_rows, range(n_columns), "the array")
+        schema = shared_schema(names or default_names(n_columns), values, learner)
+    return CategoricalTable(schema, cells_of_triples(schema, entries.row, entries.col, values, n_rows, unknown))
+
+
+def _chosen(names: Sequence[str], columns: Iterable[str] | None, drop: Iterable[str]) -> list[str]:
+    """Return the names of the columns to take, in order."""
+    gone, known = set(_several(drop)), set(names)
+    wanted = list(names) if columns is None else _several(columns)
+    for name in (*wanted, *gone):
+        if name not in known:
+            raise UnknownColumnError(name, names)
+    return [name for name in wanted if name not in gone]
+
+
+def _several(names: Iterable[str]) -> list[str]:
+    """Return names as a list; a single one may come without a list around it."""
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _check_some(n_rows: int, columns: Sized, what: str) -> None:
+    if not columns:
+        raise NoColumnsError(what)
+    if not n_rows:
+        raise NoRowsError(what)
+
+
+def _markers(factor: Factor, missing: Iterable[Hashable] | None) -> list[Hashable]:
+    """Return what marks a missing cell; in a text file, as it is written there."""
+    if not factor.is_text:
+        return [] if missing is None else list(missing)
+    return ["", *(MISSING if missing is None else map(str, missing))]
+
+
+def _weights_of(name: str, factor: Factor) -> Floats:
+    factor = typed(factor)
+    numbers = factor.numbers
+    if numbers is None:
+        if factor.n_observed:
+            raise NotNumericError(name, factor.labels.tolist()[0], "cannot weigh rows")
+        numbers = np.empty(0)
+    return factor.spread(numbers, np.nan)

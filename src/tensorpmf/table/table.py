@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,20 @@ from tensorpmf.errors import (
     UnobservedColumnError,
     WeightError,
 )
+from tensorpmf.table import decode
+from tensorpmf.table.bins import Bins
 from tensorpmf.table.cells import Cells, DenseCells, code_type, frozen
+from tensorpmf.table.encode import Unknown
+from tensorpmf.table.learn import Learner
 from tensorpmf.table.schema import Schema
+from tensorpmf.table.summary import summary
+from tensorpmf.table.triples import read_triples
 from tensorpmf.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,11 +47,14 @@ class CategoricalTable:
         The codes, dense or compressed; owned by the table.
     row_weights
         (n_rows,) how much each row counts, or None when all count one; owned by the table.
+    row_labels
+        (n_rows,) what the rows are called, when the source says so, as ratings say which user they are by.
     """
 
     schema: Schema
     cells: Cells
     row_weights: Floats | None = None
+    row_labels: tuple[Hashable, ...] | None = None
 
     @classmethod
     def from_codes(
@@ -87,6 +101,59 @@ class CategoricalTable:
         owned = np.array(array, dtype=code_type(max(schema.n_levels, default=1)), order="C", copy=True)
         return cls(schema, DenseCells(frozen(owned)).compact(), checked_weights(weights, array.shape[0]))
 
+    @classmethod
+    def from_triples(
+        cls,
+        rows: Any,
+        columns: Any,
+        values: Any,
+        *,
+        levels: Sequence[Hashable] | None = None,
+        ordered: bool = False,
+        bins: Bins | None = None,
+        schema: Schema | None = None,
+        unknown: Unknown = "error",
+    ) -> CategoricalTable:
+        """Return a mostly-empty table of which each triple fills one cell: ratings by users of items.
+
+        Parameters
+        ----------
+        rows, columns
+            (n_triples,) labels of any kind: lists, arrays or series. Rows are sorted by label and keep it in
+            ``row_labels``; columns are sorted by label too, and their names are the labels as texts.
+        values
+            (n_triples,) labels; all columns have the same levels.
+        levels
+            Those levels, in order; otherwise the values that occur, sorted.
+        ordered
+            Whether their order means something; numbers are ordered anyway.
+        bins
+            How to cut the values, if they are real numbers, as in :func:`tensorpmf.read_table`.
+        schema
+            The columns, if they are known already; nothing is learnt then.
+        unknown
+            What to do with values that a known column does not have: ``"error"``, or ``"missing"``.
+
+        Examples
+        --------
+        >>> users, items, stars = ["ann", "bob", "ann"], [31, 7, 7], [5, 3, 4]
+        >>> ratings = CategoricalTable.from_triples(users, items, stars, levels=[1, 2, 3, 4, 5], ordered=True)
+        >>> ratings.row_labels, ratings.to_columns()
+        (('ann', 'bob'), {'7': [4, 3], '31': [5, None]})
+        """
+        learner = Learner({} if levels is None else {"values": levels}, frozenset(["values"] if ordered else []), bins)
+        if schema is not None:
+            learner.check_idle()
+        schema, cells, row_labels = read_triples(rows, columns, values, learner, schema, unknown)
+        return cls(schema, cells, row_labels=row_labels)
+
+    @classmethod
+    def from_any(cls, source: Any, **options: Any) -> CategoricalTable:
+        """Return the table that :func:`tensorpmf.read_table` reads; the same function under another name."""
+        from tensorpmf.table.read import read_table
+
+        return read_table(source, **options)
+
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
@@ -127,15 +194,16 @@ class CategoricalTable:
         return float(self.n_rows if self.row_weights is None else self.row_weights.sum())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays by name: ``codes``, or ``indptr``, ``columns``, ``values``; ``weights`` when there are any."""
+        """Return the arrays by name: ``codes``, or ``indptr``, ``columns``, ``values``; and ``weights``, if any."""
         weights = {} if self.row_weights is None else {"weights": self.row_weights}
         return self.cells.arrays() | weights
 
     def take(self, rows: slice | ArrayLike) -> CategoricalTable:
         """Return some rows: a slice, positions, or a mask of (n_rows,) truth values."""
-        ix = rows if isinstance(rows, slice) else np.asarray(rows)
-        weights = None if self.row_weights is None else frozen(np.array(self.row_weights[ix]))
-        return replace(self, cells=self.cells.take(ix), row_weights=weights)
+        ix = np.arange(self.n_rows)[rows if isinstance(rows, slice) else np.asarray(rows)]
+        weights = None if self.row_weights is None else frozen(self.row_weights[ix])
+        labels = None if self.row_labels is None else tuple(self.row_labels[row] for row in ix)
+        return replace(self, cells=self.cells.take(ix), row_weights=weights, row_labels=labels)
 
     def select(self, names: Iterable[str]) -> CategoricalTable:
         """Return some columns, in the order given."""
@@ -146,15 +214,55 @@ class CategoricalTable:
         """Return the same rows with other weights, or with none."""
         return replace(self, row_weights=checked_weights(weights, self.n_rows))
 
+    def to_columns(self) -> dict[str, list[Hashable | None]]:
+        """Return a list of labels for each column; None is missing."""
+        return decode.to_columns(self.schema, self.cells)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas data frame of categorical columns."""
+        return decode.to_pandas(self.schema, self.cells)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a polars data frame: an Enum for each column of texts, the values themselves for others."""
+        return decode.to_polars(self.schema, self.cells)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return an Arrow table of dictionary columns."""
+        return decode.to_arrow(self.schema, self.cells)
+
     def __len__(self) -> int:
         return self.n_rows
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one has the same columns, cells, weights and row labels, however its cells are held."""
+        if not isinstance(other, CategoricalTable):
+            return NotImplemented
+        mine, others = self.cells.compressed(), other.cells.compressed()
+        return (
+            self.schema == other.schema
+            and self.row_labels == other.row_labels
+            and np.array_equal(mine.indptr, others.indptr)
+            and np.array_equal(mine.columns, others.columns)
+            and np.array_equal(mine.values, others.values)
+            and np.array_equal(_weights_or_ones(self), _weights_or_ones(other))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        weight = [] if self.row_weights is None else [f"weight {self.total_weight:,.6g}"]
+        held = ["held compressed"] if self.is_sparse else []
+        return summary(self.schema.columns, self.n_rows, self.cells.n_observed.tolist(), weight + held)
 
 
 def checked_weights(weights: ArrayLike | None, n_rows: int) -> Floats | None:
     """Return a private copy of row weights, or say what is wrong with them."""
     if weights is None:
         return None
-    array = np.array(weights, dtype=np.float64)
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise WeightError("must be numbers") from None
     if array.shape != (n_rows,):
         raise WeightError(f"have shape {array.shape}, but there are {n_rows} rows")
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
@@ -163,6 +271,10 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> Floats | None:
     if n_rows and not array.any():
         raise WeightError("sum to zero")
     return frozen(array)
+
+
+def _weights_or_ones(table: CategoricalTable) -> Floats:
+    return np.ones(table.n_rows) if table.row_weights is None else table.row_weights
 
 
 def _whole_numbers(codes: ArrayLike, missing: int) -> NDArray[np.integer[Any]]:

@@ -1,0 +1,141 @@
+"""Cutting numbers into bins: by quantiles, into equal widths, or at given edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import floor, log10
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from tensorpmf.errors import SettingError
+from tensorpmf.table.schema import Column
+from tensorpmf.typing import Floats
+
+Bins: TypeAlias = int | tuple[Literal["quantile", "width"], int] | Sequence[float]
+"""``5`` or ``("quantile", 5)``: five bins that hold about as many rows each, fewer where values are tied;
+``("width", 5)``: five bins of equal width; ``[20, 40, 60]``: cut at these numbers."""
+
+
+def n_bins(bins: Bins) -> int:
+    """Return how many bins there will be at most."""
+    match bins:
+        case int(n) | (str(), int(n)):
+            return n
+        case _:
+            return len(bins) + 1
+
+
+def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Column:
+    """Return the column that a numeric variable becomes when it is cut.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    numbers
+        (n_labels,) distinct finite numbers.
+    mass
+        (n_labels,) how often each of them occurs.
+    bins
+        How to cut.
+
+    Examples
+    --------
+    >>> column = binned_column("age", np.array([18.0, 25, 31, 44, 67]), np.ones(5), [20, 40])
+    >>> column.levels, column.centres
+    (('< 20', '[20, 40)', '>= 40'), (18.0, 28.0, 55.5))
+    """
+    order = np.argsort(numbers)
+    numbers, mass = numbers[order], mass[order]
+    edges = _edges(name, numbers, mass, bins)
+    return Column(
+        name,
+        levels=_labels(edges),
+        ordered=True,
+        edges=tuple(edges.tolist()),
+        centres=tuple(_centres(edges, numbers, mass).tolist()),
+    )
+
+
+def _edges(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Floats:
+    """(n_bins - 1,) inner cut points, rising."""
+    match bins:
+        case bool() | str():
+            pass
+        case int(n) if n >= 1:
+            return _quantiles(numbers, mass, n)
+        case ["quantile", int(n)] if n >= 1:
+            return _quantiles(numbers, mass, n)
+        case ["width", int(n)] if n >= 1:
+            return _equal_widths(numbers[mass > 0], n)
+        case _:
+            edges = _given(bins)
+            if edges is not None:
+                return edges
+    raise SettingError(
+        f"bins of column {name!r}",
+        "bins",
+        "a number of bins, ('quantile', number), ('width', number) or rising finite edges",
+        bins,
+    )
+
+
+def _quantiles(numbers: Floats, mass: Floats, n_bins: int) -> Floats:
+    """Cut at the values below which k/n_bins of the mass lies; every edge is a value, ties give fewer bins."""
+    below = np.concatenate([[0.0], np.cumsum(mass)[:-1]])
+    wanted = np.arange(1, n_bins) * (mass.sum() / n_bins) * (1 - 1e-12)
+    first = np.unique(np.searchsorted(below, wanted))
+    return numbers[first[(first > 0) & (first < len(numbers))]]
+
+
+def _equal_widths(numbers: Floats, n_bins: int) -> Floats:
+    """Cut the range into equal parts, at numbers rounded to a thousandth of a part."""
+    low, high = numbers[0], numbers[-1]
+    if low == high:
+        return np.empty(0)
+    decimals = 3 - floor(log10((high - low) / n_bins))
+    edges = np.linspace(low, high, n_bins + 1)[1:-1]
+    return np.array([round(edge, decimals) for edge in edges.tolist()])
+
+
+def _given(bins: object) -> Floats | None:
+    try:
+        edges = np.array(bins, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    is_fine = edges.ndim == 1 and edges.size > 0 and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
+    return edges if is_fine else None
+
+
+def _centres(edges: Floats, numbers: Floats, mass: Floats) -> Floats:
+    """(n_bins,) mean of the numbers in each bin; for an empty one the middle of its edges, or its only edge."""
+    bin_ix = np.searchsorted(edges, numbers, side="right")
+    held = np.bincount(bin_ix, mass, minlength=len(edges) + 1)
+    total = np.bincount(bin_ix, mass * numbers, minlength=len(edges) + 1)
+    around = np.concatenate([edges[:1], edges, edges[-1:]])
+    middle = (around[:-1] + around[1:]) / 2 if len(edges) else np.zeros(1)
+    return np.divide(total, held, out=middle, where=held > 0)
+
+
+def _labels(edges: Floats) -> tuple[str, ...]:
+    if not len(edges):
+        return ("all",)
+    texts = _texts(edges.tolist())
+    between = [f"[{low}, {high})" for low, high in pairwise(texts)]
+    return (f"< {texts[0]}", *between, f">= {texts[-1]}")
+
+
+def _texts(edges: list[float]) -> list[str]:
+    """Return the edges with as few digits, at least four, as tell them apart."""
+    for n_digits in range(4, 16):
+        texts = [_text(edge, n_digits) for edge in edges]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(edge) for edge in edges]
+
+
+def _text(number: float, n_digits: int) -> str:
+    n_decimals = n_digits - 1 - floor(log10(abs(number))) if number else 0
+    return f"{round(number, max(n_decimals, 0)):.15g}"

@@ -1,0 +1,185 @@
+"""One column of raw values as its distinct labels and where each of them occurs.
+
+Everything that is learnt about a column, its levels, its bins, whether its values are sensible, is learnt from the
+distinct labels, which are few; only :class:`Factor` ever looks at all values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorpmf.errors import UnhashableLevelError
+from tensorpmf.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Distinct labels and, for each row, which of them it holds.
+
+    Parameters
+    ----------
+    labels
+        (n_labels,) distinct labels, none of them null: an array of numbers or truth values, or of Python objects.
+    positions
+        (n_rows,) position of each row's label, ``-1`` where the row holds none.
+    declared
+        Whether the source declared the labels as levels: their order counts, and unobserved ones too.
+    ordered
+        Whether the source declared the order of the labels to mean something.
+    is_text
+        Whether the labels are texts that may stand for something else, as in a CSV file.
+    """
+
+    labels: NDArray[Any]
+    positions: NDArray[np.signedinteger[Any]]
+    declared: bool = False
+    ordered: bool = False
+    is_text: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.positions)
+
+    @property
+    def n_observed(self) -> int:
+        """How many rows hold a label."""
+        return int(np.count_nonzero(self.positions >= 0))
+
+    @property
+    def numbers(self) -> Floats | None:
+        """(n_labels,) the labels as real numbers, or None if they are not all numbers."""
+        if self.labels.dtype.kind in "iuf":
+            return self.labels.astype(np.float64)
+        if self.labels.dtype.kind == "O" and len(self.labels) and all(map(is_number, self.labels)):
+            return np.array([float(label) for label in self.labels])
+        return None
+
+    def mass(self, weights: Floats | None = None) -> Floats:
+        """(n_labels,) how much the rows that hold each label count."""
+        seen = self.positions >= 0
+        return np.bincount(
+            self.positions[seen], None if weights is None else weights[seen], minlength=len(self.labels)
+        ).astype(np.float64)
+
+    def spread(self, values: NDArray[Any], missing: object) -> NDArray[Any]:
+        """(n_rows,) the value that belongs to each row's label, and ``missing`` where the row holds none.
+
+        Parameters
+        ----------
+        values
+            (n_labels,) one value a label.
+        missing
+            The value of rows that hold no label.
+        """
+        table = np.empty(len(values) + 1, dtype=values.dtype)
+        table[:-1], table[-1] = values, missing
+        return table[self.positions]  # the position -1 is the last one
+
+    def relabelled(self, labels: NDArray[Any], **changes: Any) -> Factor:
+        """Return the factor with other labels in place of its own; equal ones become one, nulls become missing."""
+        return replace(self, **_merged(labels, self.positions), **changes)
+
+    @classmethod
+    def of(
+        cls, labels: NDArray[Any], positions: NDArray[Any], *, declared: bool = False, ordered: bool = False
+    ) -> Factor:
+        """Return the factor of labels that may repeat, or be null, and where they occur."""
+        return cls(**_merged(labels, positions), declared=declared, ordered=ordered)
+
+    def without(self, markers: Iterable[Hashable]) -> Factor:
+        """Return the factor with some labels turned into missing."""
+        gone = set(markers)
+        if not gone or not any(label in gone for label in self.labels.tolist()):
+            return self
+        kept = objects([None if label in gone else label for label in self.labels.tolist()])
+        return self.relabelled(kept).simplified()
+
+    def simplified(self) -> Factor:
+        """Return the factor with its labels held as an array of numbers, when that is what they are."""
+        if self.declared or self.labels.dtype.kind != "O":
+            return self
+        kinds = {type(label) for label in self.labels}
+        return replace(self, labels=np.array(self.labels.tolist())) if kinds in ({int}, {float}, {bool}) else self
+
+    @classmethod
+    def of_objects(cls, name: str, values: Sequence[Any]) -> Factor:
+        """Return the factor of a column of Python objects.
+
+        Parameters
+        ----------
+        name
+            The column's name, for errors.
+        values
+            (n_rows,) hashable objects; None, NaN, pandas' NA and NaT are missing.
+        """
+        try:
+            position_of = {label: ix for ix, label in enumerate(dict.fromkeys(values))}
+        except TypeError:
+            raise UnhashableLevelError(name, next(filter(_unhashable, values))) from None
+        positions = np.fromiter(map(position_of.__getitem__, values), np.int32, len(values))
+        labels = objects([_plain(label) for label in position_of])
+        return cls.of(labels, positions).simplified()
+
+
+def objects(items: Sequence[Any]) -> NDArray[Any]:
+    """Return a one-dimensional array of Python objects, whatever they are."""
+    array = np.empty(len(items), dtype=object)
+    for ix, item in enumerate(items):
+        array[ix] = item
+    return array
+
+
+def is_null(label: object) -> bool:
+    """Whether a value stands for nothing: None, NaN, pandas' NA, NaT."""
+    if label is None or type(label).__name__ in {"NAType", "NaTType"}:
+        return True
+    try:
+        return bool(label != label)  # NaN of any kind: float, NumPy, Decimal
+    except (TypeError, ValueError):
+        return False
+
+
+def is_number(label: object) -> bool:
+    """Whether a label is a number; truth values are none."""
+    return isinstance(label, Real | Decimal) and not isinstance(label, bool | np.bool)
+
+
+def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return labels and positions with equal labels made one and null labels made missing."""
+    if labels.dtype.kind == "b":
+        return {"labels": labels, "positions": positions}
+    if labels.dtype.kind in "iuf":
+        kept, moved = np.unique(labels, return_inverse=True)
+        n_kept = int(np.count_nonzero(kept == kept))  # NaN sorts last
+        kept, moved = kept[:n_kept], np.where(moved < n_kept, moved, -1)
+    else:
+        position_of: dict[Hashable, int] = {}
+        moved = np.array(
+            [-1 if is_null(label) else position_of.setdefault(label, len(position_of)) for label in labels],
+            dtype=np.int64,
+        )
+        kept = objects(list(position_of))
+    if np.array_equal(moved, np.arange(len(labels))):
+        return {"labels": kept, "positions": positions}
+    return {"labels": kept, "positions": np.append(moved, -1).astype(np.int32)[positions]}
+
+
+def _plain(label: Any) -> Any:
+    """Return the Python object for a NumPy scalar, anything else as it is."""
+    return label.item() if isinstance(label, np.generic) and label.dtype.kind in "biufUS" else label
+
+
+def _unhashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return True
+    return False

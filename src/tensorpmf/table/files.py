@@ -1,0 +1,104 @@
+"""Files that hold a table: what the ending of their names says, and how Parquet and Arrow files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tensorpmf.errors import DirectoryError, EmptyFileError, MissingFileError, UnknownFormatError, UnreadableFileError
+from tensorpmf.table.csv import source_of_csv
+from tensorpmf.table.factor import Factor
+from tensorpmf.table.source import Source, source_of_arrow
+
+_TEXT = (".csv", ".tsv", ".txt", ".data")
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".feather", ".ipc")
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+
+
+def source_of_file(path: Path, names: Sequence[str] | None, delimiter: str | None, encoding: str) -> Source:
+    """Return the columns of a file.
+
+    Parameters
+    ----------
+    path
+        Its path.
+    names
+        For a text file that has no header line: what its columns are called.
+    delimiter
+        For a text file: what separates its values; None guesses from the first line.
+    encoding
+        For a text file: how it is encoded.
+    """
+    ending, compression = _checked(path)
+    if ending in _TEXT:
+        return source_of_csv(path, compression, names, "\t" if ending == ".tsv" else delimiter, encoding)
+    with _readable(path, "Parquet" if ending in _PARQUET else "Arrow"):
+        data = _bytes_of(path, compression)
+        return _of_parquet(data, str(path)) if ending in _PARQUET else _of_arrow(data, str(path))
+
+
+def _checked(path: Path) -> tuple[str, str | None]:
+    """Return the format and the compression that the file's name tells, or say why it is no table."""
+    if path.is_dir():
+        raise DirectoryError(str(path))
+    if not path.exists():
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        raise MissingFileError(str(path), [str(sibling) for sibling in siblings])
+    *others, last = ["", "", *(ending.lower() for ending in path.suffixes)]
+    compression = _COMPRESSIONS.get(last)
+    ending = others[-1] if compression else last
+    known = (*_TEXT, *_PARQUET, *_ARROW)
+    if ending not in known:
+        raise UnknownFormatError(str(path), [*known, *(f".csv{packed}" for packed in _COMPRESSIONS)])
+    if path.stat().st_size == 0:
+        raise EmptyFileError(str(path))
+    return ending, compression
+
+
+@contextmanager
+def _readable(path: Path, kind: str) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UnreadableFileError(str(path), kind, str(error).splitlines()[0].rstrip(".")) from None
+
+
+def _bytes_of(path: Path, compression: str | None) -> Any:
+    """Return something that Arrow can read anywhere in."""
+    import pyarrow as pa
+
+    if compression is None:
+        return pa.memory_map(str(path))
+    with pa.input_stream(str(path), compression=compression) as stream:
+        return pa.BufferReader(stream.read())
+
+
+def _of_parquet(data: Any, what: str) -> Source:
+    """Texts are read as dictionaries, which is several times faster; those of different row groups differ."""
+    from pyarrow import parquet, types
+
+    schema = parquet.ParquetFile(data).schema_arrow
+    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    file = parquet.ParquetFile(data, read_dictionary=texts)
+
+    def load(positions: Sequence[int]) -> tuple[int, Iterator[Factor]]:
+        table = file.read(columns=[schema.names[ix] for ix in positions])
+        return source_of_arrow(table, ours=frozenset(texts)).load(range(len(positions)))
+
+    return Source(list(schema.names), load, repr(what))
+
+
+def _of_arrow(data: Any, what: str) -> Source:
+    import pyarrow as pa
+
+    try:
+        table = pa.ipc.open_file(data).read_all()
+    except pa.ArrowInvalid:  # not the file format, so perhaps the stream format
+        data.seek(0)
+        table = pa.ipc.open_stream(data).read_all()
+    return source_of_arrow(table, what=repr(what))

@@ -1,0 +1,206 @@
+"""Where raw values come from: data frames, arrays and Python collections, all as named columns of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorpmf.errors import InputError, LengthError, UnknownSourceError
+from tensorpmf.table.arrow import declares, factor_of_arrow
+from tensorpmf.table.factor import Factor, objects
+from tensorpmf.table.schema import default_names
+
+
+@dataclass(frozen=True)
+class Source:
+    """Named columns of raw values that have not been looked at yet.
+
+    Parameters
+    ----------
+    names
+        (n_columns,) what they are called.
+    load
+        Given the positions of some columns, returns the number of rows and, one after the other, the columns' factors.
+    what
+        How the source is called in an error.
+    """
+
+    names: list[str]
+    load: Callable[[Sequence[int]], tuple[int, Iterator[Factor]]]
+    what: str = "the table"
+
+    @classmethod
+    def each(
+        cls, names: Iterable[object], factor: Callable[[int], Factor], n_rows: int, what: str = "the table"
+    ) -> Source:
+        """Return the source whose columns' factors are made one by one."""
+        return cls([str(name) for name in names], lambda positions: (n_rows, map(factor, positions)), what)
+
+
+def source_of(obj: Any, names: Sequence[str] | None = None) -> Source:
+    """Return the columns of a data frame, an array, or a Python collection of columns or rows.
+
+    Parameters
+    ----------
+    obj
+        The object.
+    names
+        What its columns are called, if it does not say so itself.
+    """
+    if isinstance(obj, np.ndarray):
+        return _of_array(obj, names)
+    if isinstance(obj, Mapping):
+        return _of_columns(obj)
+    if isinstance(obj, list | tuple):
+        return _of_records(obj, names)
+    return _of_frame(obj)
+
+
+def factor_of(name: str, values: Any) -> Factor:
+    """Return the factor of one column: a list, an array, a series, or a single value.
+
+    Parameters
+    ----------
+    name
+        The column's name, for errors.
+    values
+        The column.
+    """
+    if isinstance(values, np.ndarray):
+        return _factor_of_array(name, values)
+    if isinstance(values, str | bytes | frozenset) or not isinstance(values, Iterable):
+        values = [values]
+    if isinstance(values, list | tuple):
+        return Factor.of_objects(name, values)
+    if hasattr(values, "__array__") or hasattr(values, "__arrow_c_stream__"):
+        return _factor_of_series(name, values)
+    return Factor.of_objects(name, list(values))
+
+
+def _of_columns(columns: Mapping[Any, Any]) -> Source:
+    factors = [factor_of(str(name), values) for name, values in columns.items()]
+    for name, factor in zip(columns, factors, strict=True):
+        if factor.n_rows != factors[0].n_rows:
+            raise LengthError(str(name), factor.n_rows, factors[0].n_rows)
+    return Source.each(columns, factors.__getitem__, factors[0].n_rows if factors else 0)
+
+
+def _of_records(rows: Sequence[Any], names: Sequence[str] | None) -> Source:
+    """Rows are mappings from names to values, whose absent names are missing, or sequences of one length."""
+    if all(isinstance(row, Mapping) for row in rows):
+        keys = list(dict.fromkeys(chain.from_iterable(rows)))
+        return Source.each(
+            keys, lambda ix: Factor.of_objects(str(keys[ix]), [row.get(keys[ix]) for row in rows]), len(rows)
+        )
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        raise UnknownSourceError(f"{type(rows).__name__} of {type(rows[0]).__name__}")
+    n_columns = len(rows[0])
+    for number, row in enumerate(rows):
+        if len(row) != n_columns:
+            raise InputError(f"row {number} has {len(row)} values, but the first has {n_columns}.")
+    names = _names(names, n_columns)
+    return Source.each(names, lambda ix: Factor.of_objects(names[ix], [row[ix] for row in rows]), len(rows))
+
+
+def _of_array(array: NDArray[Any], names: Sequence[str] | None) -> Source:
+    if array.dtype.names:
+        fields = array.dtype.names
+        return Source.each(fields, lambda ix: _factor_of_array(fields[ix], array[fields[ix]]), len(array))
+    if array.ndim not in (1, 2):
+        raise InputError(f"an array must have two axes, rows and columns, got shape {array.shape}.")
+    table = array if array.ndim == 2 else array[:, np.newaxis]
+    names = _names(names, table.shape[1])
+    return Source.each(names, lambda ix: _factor_of_array(names[ix], table[:, ix]), len(table))
+
+
+def _names(names: Sequence[str] | None, n_columns: int) -> Sequence[str]:
+    names = default_names(n_columns) if names is None else names
+    if len(names) != n_columns:
+        raise InputError(f"there are {n_columns} columns, but {len(names)} names.")
+    return names
+
+
+def _factor_of_array(name: str, values: NDArray[Any]) -> Factor:
+    import pyarrow as pa
+
+    if values.ndim != 1:
+        raise InputError(f"column {name!r} must have one axis, got shape {values.shape}.")
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(object).filled(None)
+    if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in {"Y", "M", "W"}:
+        values = values.astype("M8[D]")
+    if values.dtype.kind != "O":
+        try:
+            return factor_of_arrow(name, pa.array(np.ascontiguousarray(values), from_pandas=True))
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            pass  # a type that Arrow does not know
+    return Factor.of_objects(name, values.tolist())
+
+
+def _of_frame(obj: Any) -> Source:
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    frame = nw.from_native(obj, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.Series):
+        frame = frame.to_frame()
+    if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas_like():
+        return _of_pandas(frame.to_pandas())
+    if isinstance(frame, nw.DataFrame):
+        return source_of_arrow(pa.table(frame.to_native()))
+    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        return source_of_arrow(pa.table(frame))
+    raise UnknownSourceError(type(obj).__name__)
+
+
+def source_of_arrow(table: Any, what: str = "the table", ours: frozenset[str] = frozenset()) -> Source:
+    """Return the columns of an Arrow table or record batch.
+
+    Parameters
+    ----------
+    table
+        The table.
+    what
+        How the source is called in an error.
+    ours
+        Names of columns whose dictionaries are our own doing.
+    """
+
+    def factor(ix: int) -> Factor:
+        field = table.schema.field(ix)
+        return factor_of_arrow(field.name, table.column(ix), declared=field.name not in ours and declares(field))
+
+    return Source.each(table.schema.names, factor, table.num_rows, what)
+
+
+def _of_pandas(frame: Any) -> Source:
+    def factor(ix: int) -> Factor:
+        return _factor_of_pandas(str(frame.columns[ix]), frame.iloc[:, ix])
+
+    return Source.each(frame.columns, factor, len(frame))
+
+
+def _factor_of_pandas(name: str, series: Any) -> Factor:
+    import pyarrow as pa
+
+    if series.dtype == "category":
+        labels = objects(series.cat.categories.tolist())
+        return Factor.of(labels, series.cat.codes.to_numpy(), declared=True, ordered=series.cat.ordered)
+    if series.dtype != object:
+        try:
+            return factor_of_arrow(name, pa.array(series, from_pandas=True))
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):
+            pass  # a type that Arrow does not know
+    return Factor.of_objects(name, series.tolist())
+
+
+def _factor_of_series(name: str, values: Any) -> Factor:
+    _, factors = _of_frame(values).load([0])
+    return next(factors)

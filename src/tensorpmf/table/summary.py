@@ -1,0 +1,86 @@
+"""What a person sees of a table: how large it is, how much is missing, what its columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from tensorpmf.table.schema import Column
+
+_MOST_COLUMNS = 12
+_MOST_LETTERS = 60
+
+
+def summary(columns: Sequence[Column], n_rows: int, n_observed: Sequence[int], notes: Sequence[str] = ()) -> str:
+    """Return a few lines about a table.
+
+    Parameters
+    ----------
+    columns
+        Its columns.
+    n_rows
+        How many rows it has.
+    n_observed
+        How many rows each column is observed in.
+    notes
+        What else the first line tells.
+    """
+    size = f"{_counted(n_rows, 'row')} × {_counted(len(columns), 'column')}"
+    first = ", ".join([f"CategoricalTable: {size}", _missing(sum(n_observed), n_rows * len(columns)), *notes])
+    shown = columns[:_MOST_COLUMNS]
+    holes = [_missing(seen, n_rows) if seen < n_rows else "" for seen in n_observed[:_MOST_COLUMNS]]
+    fields = [
+        _padded([column.name for column in shown]),
+        _padded([_counted(column.n_levels, "level") for column in shown]),
+        _padded([listed(column.levels, " < " if column.ordered else ", ") for column in shown]),
+        holes,
+    ]
+    lines = [f"  {'  '.join(line)}".rstrip() for line in zip(*fields, strict=True)]
+    rest = [f"  … and {_counted(len(columns) - len(shown), 'more column')}"] if len(columns) > len(shown) else []
+    return "\n".join([first, *lines, *rest])
+
+
+def listed(levels: Sequence[Hashable], separator: str) -> str:
+    """Return levels as a text, the middle ones left out when there are many.
+
+    Parameters
+    ----------
+    levels
+        The levels.
+    separator
+        What stands between them.
+
+    Examples
+    --------
+    >>> listed(("S", "M", "L"), " < "), listed(range(1900, 2000), " < ")
+    ("'S' < 'M' < 'L'", '1900 < 1901 < 1902 < 1903 < 1904 < 1905 < 1906 < 1907 < … < 1999')
+    """
+    shown: list[str] = []
+    room = _MOST_LETTERS
+    for level in levels:
+        shown.append(_short(level))
+        room -= len(shown[-1]) + len(separator)
+        if room < 0:
+            return separator.join([*shown[:-1], "…", _short(levels[-1])])
+    return separator.join(shown)
+
+
+def _short(level: Hashable) -> str:
+    text = repr(level)
+    return text if len(text) <= _MOST_LETTERS // 2 else text[: _MOST_LETTERS // 2 - 1] + "…"
+
+
+def _padded(texts: Sequence[str]) -> list[str]:
+    width = max(map(len, texts), default=0)
+    return [text.ljust(width) for text in texts]
+
+
+def _counted(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def _missing(n_observed: int, n: int) -> str:
+    if n_observed == n:
+        return "complete"
+    percent = 100 * (1 - n_observed / n)
+    rounded = "< 0.1" if percent < 0.1 else "> 99.9" if percent > 99.9 else f"{percent:.3g}"
+    return f"{rounded} % missing"

@@ -1,0 +1,46 @@
+"""What texts from a file stand for: numbers, truth values, or themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorpmf.table.factor import Factor, objects
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+"""What marks a missing cell in a text file unless the caller says otherwise."""
+
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+_REAL = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+def typed(factor: Factor) -> Factor:
+    """Return a factor of texts as one of what they stand for; any other factor as it is.
+
+    All labels together decide: if all are whole numbers they become integers, else if all are numbers, floats, else if
+    all are ``true`` or ``false``, truth values, and else they stay texts. A number with a leading zero is a text: 01234
+    is a postcode.
+
+    Parameters
+    ----------
+    factor
+        The factor.
+    """
+    if not factor.is_text:
+        return factor
+    return factor.relabelled(_meant(factor.labels), is_text=False)
+
+
+def _meant(labels: NDArray[Any]) -> NDArray[Any]:
+    texts: list[str] = labels.tolist()
+    if all(map(_WHOLE.fullmatch, texts)):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    if all(map(_REAL.fullmatch, texts)) and not all("inf" in text.lower() for text in texts):
+        return np.array([float(text) for text in texts])
+    if all(text in _TRUTH for text in texts):
+        return objects([_TRUTH[text] for text in texts])
+    return labels
