@@ -191,13 +191,11 @@ def distribution(values: ArrayLike, what: str, shape: tuple[int, ...] | None = N
     total = copy.sum(axis=0)
     if not np.all(np.abs(total - 1) <= TOLERANCE):
         raise NotADistributionError(what, f"it sums to {np.ravel(total)[np.argmax(np.abs(total - 1))]:g}, not to 1")
-    if np.all(
-        np.abs(total - 1) <= 1e-12
-    ):  # what is exact enough stays as it is, so that a loaded model is the saved one
+    if np.all(np.abs(total - 1) <= 1e-12):  # stays as it is, so that a loaded model is the saved one to the bit
         return copy
-    copy = copy / total
-    copy.setflags(write=False)
-    return copy
+    normalised: Floats = copy / total
+    normalised.setflags(write=False)
+    return normalised
 
 
 def owned(values: ArrayLike, what: str, shape: tuple[int, ...] | None) -> Floats:

@@ -30,7 +30,10 @@ def rows_of(table: CategoricalTable) -> Rows:
     table
         The table.
     """
-    return Rows(table.n_levels, **table.arrays())
+    arrays, n_levels, weights = table.arrays(), table.n_levels, table.row_weights
+    if table.is_sparse:
+        return Rows.from_csr(arrays["indptr"], arrays["columns"], arrays["values"], n_levels, weights)
+    return Rows.from_codes(arrays["codes"], n_levels, weights)
 
 
 def blocks_of(rows: Rows) -> Iterator[Rows]:
