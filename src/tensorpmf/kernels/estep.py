@@ -6,14 +6,15 @@ component gives it probability zero) has log-normaliser ``-inf`` and responsibil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
+from tensorpmf.kernels import _native, isa
+from tensorpmf.kernels.packing import Packing
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.typing import Floats, Ints
-
-_CELLS_AT_ONCE = 1 << 22
+from tensorpmf.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +27,40 @@ class LogTables:
         (R,) log lambda, or its expectation.
     log_factors
         (n_stacked_levels, R) log a of column ``n`` and level ``i`` in row ``offsets[n] + i``, or its expectation.
+    precision
+        Of the work inside a row; what rows add up to is kept in double precision.
     """
 
     log_weights: Floats
     log_factors: Floats
+    precision: Literal["double", "single"] = "double"
+    _ready: dict[object, _native.Tables] = field(default_factory=dict[object, "_native.Tables"], repr=False)
 
     @property
     def rank(self) -> int:
         """How many components there are."""
         return len(self.log_weights)
+
+    def ready_for(self, packing: Packing, as_product: bool) -> _native.Tables:
+        """Return the tables as the compiled kernels take them for some packing; they are kept.
+
+        Parameters
+        ----------
+        packing
+            How columns are packed.
+        as_product
+            Whether as probabilities, or as logs.
+        """
+        key = packing, as_product, isa.current()
+        if key not in self._ready:
+            log_weights = np.ascontiguousarray(self.log_weights, dtype=np.float64)
+            log_factors = np.ascontiguousarray(self.log_factors, dtype=np.float64)
+            single = self.precision == "single"
+            self._ready[key] = _native.Tables(packing.native, log_weights, log_factors, as_product, single)
+        return self._ready[key]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_ready": {}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,22 +95,7 @@ def accumulate(rows: Rows, tables: LogTables) -> Counts:
     tables
         The model.
     """
-    weights = np.zeros_like(tables.log_weights)
-    factors = np.zeros_like(tables.log_factors)
-    log_norm = 0.0
-    for start, stop in _pieces(rows, tables):
-        piece = rows.take(slice(start, stop))
-        log_sum, resp = _normalised(piece, tables)
-        weight = np.ones(stop - start) if piece.weights is None else piece.weights
-        resp *= weight[:, None]
-        weights += resp.sum(axis=0)
-        row_ix, cells = _cells(piece)
-        order = np.argsort(cells, kind="stable")
-        found, first = np.unique(cells[order], return_index=True)
-        if len(found):
-            factors[found] += np.add.reduceat(resp[row_ix[order]], first, axis=0)
-        log_norm += float(weight[weight > 0] @ log_sum[weight > 0])
-    return Counts(weights, factors, log_norm)
+    return Counts(*_native.accumulate(*_native_of(rows, tables)))
 
 
 def log_normaliser(rows: Rows, tables: LogTables) -> Floats:
@@ -97,8 +108,7 @@ def log_normaliser(rows: Rows, tables: LogTables) -> Floats:
     tables
         The model.
     """
-    pieces = [_normalised(rows.take(slice(a, b)), tables)[0] for a, b in _pieces(rows, tables)]
-    return np.concatenate([np.empty(0), *pieces])
+    return _native.log_normaliser(*_native_of(rows, tables))
 
 
 def responsibilities(rows: Rows, tables: LogTables) -> Floats:
@@ -111,28 +121,8 @@ def responsibilities(rows: Rows, tables: LogTables) -> Floats:
     tables
         The model.
     """
-    pieces = [_normalised(rows.take(slice(a, b)), tables)[1] for a, b in _pieces(rows, tables)]
-    return np.concatenate([np.empty((0, tables.rank)), *pieces])
+    return _native.responsibilities(*_native_of(rows, tables))
 
 
-def _pieces(rows: Rows, tables: LogTables) -> list[tuple[int, int]]:
-    size = max(1, _CELLS_AT_ONCE // max(1, rows.n_columns * tables.rank))
-    return [(start, min(start + size, rows.n_rows)) for start in range(0, rows.n_rows, size)]
-
-
-def _cells(rows: Rows) -> tuple[Ints, Ints]:
-    codes = rows.dense().astype(np.int64)
-    row_ix, column_ix = np.nonzero(codes >= 0)
-    return row_ix, rows.offsets[column_ix] + codes[row_ix, column_ix]
-
-
-def _normalised(rows: Rows, tables: LogTables) -> tuple[Floats, Floats]:
-    log_gamma = np.tile(tables.log_weights, (rows.n_rows, 1))
-    row_ix, cells = _cells(rows)
-    np.add.at(log_gamma, row_ix, tables.log_factors[cells])
-    top = log_gamma.max(axis=1, keepdims=True)
-    gamma = np.exp(log_gamma - np.where(np.isfinite(top), top, 0.0))
-    total = gamma.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        log_sum = (np.where(np.isfinite(top), top, 0.0) + np.log(total)).ravel()
-    return log_sum, gamma / np.where(total > 0, total, 1.0)
+def _native_of(rows: Rows, tables: LogTables) -> tuple[_native.Packing, _native.Tables, _native.Rows]:
+    return rows.packing.native, tables.ready_for(rows.packing, rows.as_product), rows.native

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tensorpmf.errors import InputError
+from tensorpmf.kernels import _native
+from tensorpmf.kernels.merging import merge
+from tensorpmf.kernels.packing import Packing, cheapest, gather_ns, listed
+from tensorpmf.kernels.sorting import ROW_NS, Plan, Sorted, Sorter, pieces
 from tensorpmf.typing import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
+
+PRODUCT_CELLS = 64
+"""Up to so many observed cells a row is a product of probabilities; above, a sum of logs, which cannot underflow."""
+
+MOST_BLOCKS = 64
+
+BLOCK_NS = 60_000.0
+"""A block should be worth so much time at least: a call from Python costs a tenth of it."""
+
+SORT_AT_ONCE = 1 << 19
+"""Rows sorted together at most, so that sorting needs little memory beside the table's."""
 
 
 class CodeOutOfRangeError(InputError):
@@ -29,7 +44,7 @@ class CodeOutOfRangeError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a categorical table: dense codes, or only the observed cells, compressed.
+    """Rows of a categorical table: dense codes, or only the observed cells, compressed; or sorted, by :meth:`blocks`.
 
     Make one with :meth:`from_codes` or :meth:`from_csr`, which check what they are given.
 
@@ -47,6 +62,8 @@ class Rows:
         (n_cells,) the code of each observed cell; None when dense.
     weights
         (n_rows,) how much each row counts; None when all count one.
+    sorted
+        Sorted rows, in place of codes and of cells.
     """
 
     n_levels: tuple[int, ...]
@@ -55,6 +72,7 @@ class Rows:
     columns: Codes | None = None
     values: Codes | None = None
     weights: Floats | None = None
+    sorted: Sorted | None = None
 
     @classmethod
     def from_codes(cls, codes: ArrayLike, n_levels: Sequence[int], weights: ArrayLike | None = None) -> Rows:
@@ -120,9 +138,7 @@ class Rows:
             bad = int(np.argmax((excess >= 0) | (vals < 0)))
             if excess[bad] >= 0 or vals[bad] < 0:
                 raise CodeOutOfRangeError(int(cols[bad]), levels[int(cols[bad])], int(vals[bad]))
-        return cls(
-            levels, indptr=starts, columns=cols, values=vals, weights=_check_weights(weights, len(starts) - 1)
-        )
+        return cls(levels, indptr=starts, columns=cols, values=vals, weights=_check_weights(weights, len(starts) - 1))
 
     @property
     def n_columns(self) -> int:
@@ -134,13 +150,15 @@ class Rows:
         """How many rows there are."""
         if self.codes is not None:
             return len(self.codes)
-        assert self.indptr is not None, "rows are dense or compressed"
+        if self.sorted is not None:
+            return self.sorted.n_rows
+        assert self.indptr is not None, "rows are dense, sorted or compressed"
         return len(self.indptr) - 1
 
     @property
     def is_sparse(self) -> bool:
         """Whether only the observed cells are held."""
-        return self.codes is None
+        return self.indptr is not None
 
     @cached_property
     def offsets(self) -> Ints:
@@ -156,7 +174,9 @@ class Rows:
         """Return (n_rows, n_columns) codes; a compressed table is expanded."""
         if self.codes is not None:
             return self.codes
-        assert self.indptr is not None and self.columns is not None and self.values is not None
+        if self.sorted is not None:
+            return self.sorted.dense()
+        assert self.indptr is not None, "rows are dense, sorted or compressed"
         kind = np.min_scalar_type(-max(self.n_levels, default=1))
         codes = np.full((self.n_rows, self.n_columns), -1, dtype=kind)
         codes[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.columns] = self.values
@@ -173,9 +193,10 @@ class Rows:
         if not isinstance(rows, slice):
             rows = np.asarray(rows)
         weights = None if self.weights is None else self.weights[rows]
-        if self.codes is not None:
-            return Rows(self.n_levels, codes=self.codes[rows], weights=weights)
-        assert self.indptr is not None and self.columns is not None and self.values is not None
+        if self.indptr is None:
+            return Rows(self.n_levels, codes=self.dense()[rows], weights=weights)
+        assert self.columns is not None, "compressed rows have columns"
+        assert self.values is not None, "compressed rows have values"
         ix = np.arange(self.n_rows)[rows]
         lengths = np.diff(self.indptr)[ix]
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -188,10 +209,102 @@ class Rows:
         )
 
     def merged(self) -> Rows:
-        """Return dense rows in which identical rows became one weighted row; every statistic stays the same."""
-        distinct, inverse = np.unique(self.dense(), axis=0, return_inverse=True)
-        weights = np.bincount(inverse.ravel(), weights=self.weights, minlength=len(distinct))
-        return Rows(self.n_levels, codes=distinct, weights=weights.astype(np.float64))
+        """Return rows in which identical rows became one weighted row; every statistic stays the same."""
+        first, weights = merge(self)
+        return self if len(first) == self.n_rows else replace(self.take(first), weights=weights)
+
+    def blocks(self, n_blocks: int | None = None) -> list[Rows]:
+        """Return the rows cut into blocks for many passes: sorted, merged and packed where that makes a pass faster.
+
+        Which row is in which block is nobody's business: only sums over all blocks are those of the rows.
+
+        Parameters
+        ----------
+        n_blocks
+            How many blocks at most; there is always a power of two of them. By default as many as are worth a call.
+        """
+        plan = _plan(self)
+        n_most = MOST_BLOCKS if n_blocks is None else n_blocks
+        if plan is None:
+            cost = self.n_rows * (ROW_NS + self.n_observed * gather_ns(sum(self.n_levels)))
+            n_blocks = power_of_two(min(n_most, int(cost / BLOCK_NS), self.n_rows))
+            return [self.take(slice(*piece)) for piece in pieces(self.n_rows, n_blocks)]
+        return _sorted_blocks(self, plan, n_most)
+
+    @cached_property
+    def packing(self) -> Packing:
+        """How the kernels pack the columns."""
+        if self.sorted is not None:
+            return self.sorted.packing
+        if self.is_sparse:
+            return listed(self.n_levels)
+        return cheapest(self.n_levels, self.n_rows, self.n_observed)
+
+    @cached_property
+    def n_observed(self) -> float:
+        """How many cells of a row are observed, about; dense rows are sampled."""
+        if self.columns is not None:
+            return len(self.columns) / max(1, self.n_rows)
+        if self.sorted is not None or self.n_rows == 0:
+            return float(self.n_columns)
+        assert self.codes is not None, "rows are dense, sorted or compressed"
+        sample = self.codes[:: max(1, self.n_rows // 1024)]
+        return float(np.count_nonzero(sample >= 0)) / len(sample)
+
+    @property
+    def as_product(self) -> bool:
+        """Whether a row's probability is computed as a product, or as a sum of logs."""
+        return self.n_observed <= PRODUCT_CELLS
+
+    @cached_property
+    def native(self) -> _native.Rows:
+        """The rows as the compiled kernels take them."""
+        if self.sorted is not None:
+            return _native.grouped_rows(
+                self.sorted.codes, self.sorted.prefix_states, self.sorted.prefix_start, self.weights
+            )
+        if self.codes is not None:
+            return _native.dense_rows(self.codes, self.weights)
+        return _native.compressed_rows(
+            np.ascontiguousarray(self.indptr, dtype=np.int64), self.columns, self.values, self.weights
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "native"}
+
+
+def _plan(rows: Rows) -> Plan | None:
+    """Return how to sort rows, or None where sorting does not pay."""
+    n_cells = rows.n_observed * rows.n_rows
+    if rows.n_rows == 0 or (rows.is_sparse and rows.n_rows * rows.n_columns > 4 * n_cells):
+        return None
+    codes = rows.dense()
+    plan = Sorter(rows.n_levels, codes.min(axis=0) < 0).plan(codes[:SORT_AT_ONCE])
+    as_they_come = min(len(codes), SORT_AT_ONCE) * (ROW_NS + rows.n_observed * gather_ns(sum(rows.n_levels)))
+    return plan if plan.cost_ns < as_they_come else None
+
+
+def _sorted_blocks(rows: Rows, plan: Plan, n_most: int) -> list[Rows]:
+    """Return sorted blocks; batches of rows are sorted by themselves, which saves memory."""
+    codes, sorter = rows.dense(), Sorter(rows.n_levels, plan.packing.missing)
+    n_batches = power_of_two(-(-rows.n_rows // SORT_AT_ONCE) * 2 - 1)
+    batches = [
+        sorter.sort(codes[start:stop], None if rows.weights is None else rows.weights[start:stop], plan)
+        for start, stop in pieces(rows.n_rows, n_batches)
+    ]
+    cost = plan.cost_ns * rows.n_rows / min(rows.n_rows, SORT_AT_ONCE)
+    n_distinct = min(batch.n_rows for batch, _ in batches)
+    n_each = power_of_two(min(min(n_most, int(cost / BLOCK_NS)) // n_batches, n_distinct))
+    return [
+        Rows(rows.n_levels, weights=None if weights is None else weights[start:stop], sorted=batch.cut(start, stop))
+        for batch, weights in batches
+        for start, stop in pieces(batch.n_rows, n_each)
+    ]
+
+
+def power_of_two(most: int) -> int:
+    """Return the largest power of two that is not above a number, and at least one."""
+    return 1 << (max(1, most).bit_length() - 1)
 
 
 def _check_range(low: Codes, high: Codes, n_levels: tuple[int, ...]) -> None:

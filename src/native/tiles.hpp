@@ -1,0 +1,160 @@
+// Rows of any form, made ready a tile at a time: which states each row shows, and the runs of rows that share a prefix.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "estep.hpp"
+
+namespace {
+
+using namespace tensorpmf;
+
+constexpr int most_tile_rows = 128;
+
+struct Tile {
+    std::int64_t row = 0;  // the first
+    int n = 0, n_runs = 0;
+    std::uint32_t* states = nullptr;              // states the rows show after the prefix, row after row
+    std::uint32_t* first = nullptr;               // (n + 1) where the states of each row begin
+    std::uint32_t* run_first = nullptr;           // (n_runs + 1) where each run begins
+    const std::uint32_t* prefix_states = nullptr; // (n_runs, n_prefix_groups)
+    const double* weights = nullptr;              // (n), or null
+};
+
+template <class F>
+inline void with_integer(int bytes, F&& f) {
+    switch (bytes) {
+        case 1: return f(std::int8_t{});
+        case 2: return f(std::int16_t{});
+        case 4: return f(std::int32_t{});
+        default: return f(std::int64_t{});
+    }
+}
+
+// Fills one tile after the other; the caller lends the memory.
+class Tiles {
+   public:
+    Tiles(const Packing& packing, const Rows& rows)
+        : n_prefix(rows.form == Rows::grouped ? rows.n_prefix_groups : 0), packing_(packing), rows_(rows),
+          n_suffix_(packing.n_groups - n_prefix) {}
+
+    std::size_t most_states(int tile_rows) const {
+        return std::size_t(packing_.listed ? packing_.n_columns : n_suffix_) * std::size_t(tile_rows) + 1;
+    }
+
+    bool next(Tile& tile, int tile_rows) {
+        tile.row += tile.n;
+        tile.n = int(std::min<std::int64_t>(tile_rows, rows_.n_rows - tile.row));
+        if (tile.n <= 0) return false;
+        tile.weights = rows_.weights ? rows_.weights + tile.row : nullptr;
+        if (rows_.form == Rows::grouped) return grouped(tile), true;
+        tile.n_runs = 1, tile.run_first[0] = 0, tile.run_first[1] = std::uint32_t(tile.n);
+        if (rows_.form == Rows::compressed) compressed(tile);
+        else if (packing_.listed) listed(tile);
+        else dense(tile);
+        return true;
+    }
+
+    const int n_prefix;
+
+   private:
+    void grouped(Tile& tile) {
+        while (std::int64_t(rows_.prefix_start[prefix_ix_ + 1]) <= tile.row) ++prefix_ix_;
+        tile.prefix_states = rows_.prefix_states + prefix_ix_ * n_prefix;
+        tile.n_runs = 0;
+        std::int64_t ix = prefix_ix_;
+        for (std::int64_t at = tile.row; at < tile.row + tile.n; at = rows_.prefix_start[++ix])
+            tile.run_first[tile.n_runs++] = std::uint32_t(at - tile.row);
+        tile.run_first[tile.n_runs] = std::uint32_t(tile.n);
+        with_integer(rows_.code_bytes, [&](auto code) {
+            const auto* codes = static_cast<const std::make_unsigned_t<decltype(code)>*>(rows_.codes) + tile.row * n_suffix_;
+            for (int g = 0; g < n_suffix_; ++g) {
+                const auto base = std::uint32_t(packing_.base[n_prefix + g]);
+                for (int t = 0; t < tile.n; ++t) tile.states[t * n_suffix_ + g] = base + std::uint32_t(codes[t * n_suffix_ + g]);
+            }
+        });
+        evenly(tile, n_suffix_);
+    }
+
+    void dense(Tile& tile) {
+        with_integer(rows_.code_bytes, [&](auto code) {
+            const auto* codes = static_cast<const decltype(code)*>(rows_.codes) + tile.row * rows_.row_stride;
+            const int n_groups = packing_.n_groups;
+            for (int g = 0; g < n_groups; ++g) {
+                for (int t = 0; t < tile.n; ++t) tile.states[t * n_groups + g] = std::uint32_t(packing_.base[g]);
+                std::int64_t step = 1;
+                for (int j = packing_.group_start[g]; j < packing_.group_start[g + 1]; ++j) {
+                    const int n = packing_.columns[j], missing = packing_.has_missing[n];
+                    const auto* from = codes + n * rows_.column_stride;
+                    for (int t = 0; t < tile.n; ++t)
+                        tile.states[t * n_groups + g] +=
+                            std::uint32_t(step * (std::int64_t(from[t * rows_.row_stride]) + missing));
+                    step *= packing_.offsets[n + 1] - packing_.offsets[n] + missing;
+                }
+            }
+            evenly(tile, n_groups);
+        });
+    }
+
+    static void evenly(Tile& tile, int each) {
+        for (int t = 0; t <= tile.n; ++t) tile.first[t] = std::uint32_t(t * each);
+    }
+
+    void listed(Tile& tile) {
+        with_integer(rows_.code_bytes, [&](auto code) {
+            using Code = decltype(code);
+            std::uint32_t k = 0;
+            for (int t = 0; t < tile.n; ++t) {
+                const auto* codes = static_cast<const Code*>(rows_.codes) + (tile.row + t) * rows_.row_stride;
+                tile.first[t] = k;
+                int n = 0;
+                if (sizeof(Code) == 1 && rows_.column_stride == 1) {
+                    for (; n + 8 <= packing_.n_columns; n += 8) {  // the sign bits of eight codes at once
+                        std::uint64_t eight;
+                        std::memcpy(&eight, codes + n, 8);
+                        for (std::uint64_t seen = ~eight & 0x8080808080808080ULL; seen; seen &= seen - 1) {
+                            const int column = n + in_memory_order(seen);
+                            tile.states[k++] = std::uint32_t(packing_.offsets[column] + codes[column]);
+                        }
+                    }
+                }
+                for (; n < packing_.n_columns; ++n) {
+                    const std::int64_t level = codes[n * rows_.column_stride];
+                    tile.states[k] = std::uint32_t(packing_.offsets[n] + level);
+                    k += level >= 0;
+                }
+            }
+            tile.first[tile.n] = k;
+        });
+    }
+
+    static int in_memory_order(std::uint64_t bytes) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#error "the kernels assume a little-endian machine"
+#endif
+        return __builtin_ctzll(bytes) >> 3;
+    }
+
+    void compressed(Tile& tile) {
+        const std::int64_t begin = rows_.indptr[tile.row];
+        for (int t = 0; t <= tile.n; ++t) tile.first[t] = std::uint32_t(rows_.indptr[tile.row + t] - begin);
+        with_integer(rows_.column_bytes, [&](auto column) {
+            with_integer(rows_.code_bytes, [&](auto code) {
+                const auto* columns = static_cast<const decltype(column)*>(rows_.columns) + begin;
+                const auto* codes = static_cast<const decltype(code)*>(rows_.codes) + begin;
+                for (std::uint32_t k = 0; k < tile.first[tile.n]; ++k)
+                    tile.states[k] = std::uint32_t(packing_.offsets[columns[k]] + codes[k]);
+            });
+        });
+    }
+
+    const Packing& packing_;
+    const Rows& rows_;
+    const int n_suffix_;
+    std::int64_t prefix_ix_ = 0;
+};
+
+}  // namespace
