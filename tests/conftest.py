@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+from tensorpmf.data import Dataset, load_dataset
 
 settings.register_profile("dev", max_examples=25, deadline=None)
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
@@ -18,3 +22,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 def rng() -> np.random.Generator:
     """Randomness from one fixed seed."""
     return np.random.default_rng(20261118)
+
+
+@pytest.fixture
+def real() -> Callable[[str], Dataset]:
+    """Loads a real data set by name, and skips the test where there is no local copy of it."""
+    folder = os.environ.get("TENSORPMF_DATA")
+
+    def load(name: str) -> Dataset:
+        if folder is None or not (Path(folder) / name).is_dir():
+            pytest.skip("real data: set TENSORPMF_DATA to a folder that holds them all to run these")
+        return load_dataset(name)
+
+    return load

@@ -60,7 +60,7 @@ def publisher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(Publisher, "asked", [])
     server = ThreadingHTTPServer(("127.0.0.1", 0), Publisher)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

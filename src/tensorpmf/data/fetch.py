@@ -49,9 +49,13 @@ def kept(source: Source) -> Path:
 
 def download(pooch: Any, source: Source, folder: Path) -> Path:
     """Return the archive of a data set, fetched from its official address and checked."""
+    name = "archive.zip"
+    keeper = pooch.create(path=folder, base_url="", registry={name: source.sha256}, urls={name: source.url})
     try:
-        return Path(pooch.retrieve(source.url, known_hash=source.sha256, fname="archive.zip", path=folder))
+        return Path(keeper.fetch(name))
     except (OSError, ValueError) as error:
+        if (refusal := getattr(error, "response", None)) is not None:
+            refusal.close()  # pooch leaves the connection open
         raise DownloadError(source.url, str(error), source.name) from error
 
 

@@ -14,8 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
-from tensorpmf.typing import Ints
+from tensorpmf.table.bins import Bins
+from tensorpmf.table.read import read_table
+from tensorpmf.table.schema import Column, Schema
+from tensorpmf.table.table import CategoricalTable
 
 N_MOVIES = 100
 """The paper keeps the most rated movies, so many."""
@@ -43,7 +47,23 @@ class Raw:
     columns: Mapping[str, NDArray[Any]]
     levels: Mapping[str, tuple[Hashable, ...]]
     n_bins: Mapping[str, int]
-    target: str
+    target: str | None
+
+    def tabulated(self, rows: NDArray[Any], schema: Schema | None = None) -> CategoricalTable:
+        """Return a table of some rows.
+
+        Parameters
+        ----------
+        rows
+            Their positions.
+        schema
+            How numbers are cut into bins, if that was learnt from other rows.
+        """
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        if schema is not None:
+            return schema.encode(columns)
+        bins: dict[str, Bins] = {name: ("width", n) for name, n in self.n_bins.items()}
+        return read_table(columns, levels=self.levels, bins=bins)
 
 
 def credit(files: Mapping[str, bytes]) -> Raw:
@@ -100,24 +120,21 @@ def website_phishing(files: Mapping[str, bytes]) -> Raw:
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """What users thought of movies, one entry a rating.
+    """What users thought of movies: ``user`` and ``movie``, by the publisher's numbers, and ``rating`` in stars.
 
     Parameters
     ----------
-    users
-        (n_ratings,) the publisher's number of the user.
-    movies
-        (n_ratings,) the publisher's number of the movie.
-    stars
-        (n_ratings,) the rating, in stars.
+    columns
+        (n_ratings,) one entry a rating, by column name.
     titles
         The title of each movie, by its number.
+    target
+        The column that is predicted.
     """
 
-    users: Ints
-    movies: Ints
-    stars: NDArray[np.float64]
+    columns: Mapping[str, NDArray[Any]]
     titles: Mapping[int, str]
+    target: str | None = "rating"
 
     def most_rated(self, n_movies: int = N_MOVIES, fewest: int = FEWEST_RATINGS) -> Ratings:
         """Return the ratings of the most rated movies by users who rated at least some of them.
@@ -129,13 +146,33 @@ class Ratings:
         fewest
             How many of them a user must have rated.
         """
-        numbers, n_ratings = np.unique(self.movies, return_counts=True)
+        users, movies = self.columns["user"], self.columns["movie"]
+        numbers, n_ratings = np.unique(movies, return_counts=True)
         best = numbers[np.argsort(-n_ratings, kind="stable")[:n_movies]]
-        kept = np.isin(self.movies, best)
-        users, n_rated = np.unique(self.users[kept], return_counts=True)
-        kept &= np.isin(self.users, users[n_rated >= fewest])
+        kept = np.isin(movies, best)
+        busy, n_rated = np.unique(users[kept], return_counts=True)
+        kept &= np.isin(users, busy[n_rated >= fewest])
         titles = {int(number): self.titles[int(number)] for number in best}
-        return Ratings(self.users[kept], self.movies[kept], self.stars[kept], titles)
+        return Ratings({name: values[kept] for name, values in self.columns.items()}, titles)
+
+    def tabulated(self, ratings: NDArray[Any], schema: Schema | None = None) -> CategoricalTable:
+        """Return a table of some ratings: a row for every user, whether these are theirs or not, and a column a movie.
+
+        Parameters
+        ----------
+        ratings
+            Their positions.
+        schema
+            The movies and the scale, if they are known already.
+        """
+        users, user_ix = np.unique(self.columns["user"], return_inverse=True)
+        movies, movie_ix = np.unique(self.columns["movie"], return_inverse=True)
+        if schema is None:
+            scale = tuple(np.unique(self.columns["rating"]).tolist())
+            schema = Schema(tuple(Column(self.titles[number], scale, ordered=True) for number in movies.tolist()))
+        cells = (user_ix[ratings], movie_ix[ratings])
+        stars = self.columns["rating"][ratings]
+        return schema.encode(coo_array((stars, cells), shape=(len(users), len(movies))))
 
 
 def movielens_100k(files: Mapping[str, bytes]) -> Ratings:
@@ -189,6 +226,10 @@ def _observed(values: Sequence[Any] | NDArray[Any]) -> tuple[Hashable, ...]:
 def _ratings(numbers: bytes, lines: str, between: str) -> Ratings:
     """Read four numbers a rating, of which the time is left out, and the title that follows a movie's number."""
     users, movies, stars, _ = np.fromstring(numbers.decode(), sep=" ").reshape(-1, 4).T
+    columns: dict[str, NDArray[Any]] = {
+        "user": users.astype(np.int64),
+        "movie": movies.astype(np.int64),
+        "rating": stars,
+    }
     fields = [line.split(between) for line in lines.splitlines()]
-    titles = {int(number): title for number, title, *_ in fields}
-    return Ratings(users.astype(np.int64), movies.astype(np.int64), stars, titles)
+    return Ratings(columns, {int(number): title for number, title, *_ in fields})
