@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from tensorpmf.errors import TensorPMFError
+from tensorpmf.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from tensorpmf.kernels.rows import Rows
@@ -74,9 +75,18 @@ class Algorithm(ABC, Generic[State, Stats]):
         """Return the algorithm that is really iterated: itself, or itself wrapped in its own acceleration."""
         return self
 
+    def resume(self, state: Any) -> State:
+        """Return where to go on from a state of the algorithm that this one wraps, or of its own."""
+        resumed: State = state
+        return resumed
+
     def reads_data(self, state: State) -> bool:
         """Whether the next step needs a pass over the rows; if not, ``update`` is given ``None``."""
         return True
+
+    def part(self, state: State) -> int | None:
+        """Return which part of the rows the next step reads; ``None`` for all of them."""
+        return None
 
     def notes(self, schema: Schema, rank: int) -> tuple[str, ...]:
         """Return what a reader of a result of this rank should know of the settings."""
@@ -95,8 +105,13 @@ class Reduce(Protocol):
         """Columns and levels of the rows."""
         ...
 
-    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any) -> Stats:
-        """Return the sum of ``summarise(block, state)`` over all blocks."""
+    @property
+    def n_parts(self) -> int:
+        """Into how many parts of about equal size the rows are divided."""
+        ...
+
+    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any, part: int | None = None) -> Stats:
+        """Return the sum of ``summarise(block, state)`` over all blocks, or those of one part."""
         ...
 
 
@@ -126,24 +141,27 @@ class NotConvergedError(TensorPMFError):
 
 @dataclass(frozen=True)
 class Trace:
-    """One entry a pass over the rows.
+    """One entry a step, which is one pass over the rows unless the algorithm reads a part of them at a time, or none.
 
     Parameters
     ----------
     objective
-        (n_passes,) objective of the state entering the pass; higher is better.
+        (n_steps,) objective of the state entering the step; higher is better.
     rank
-        (n_passes,) components that hold mass.
+        (n_steps,) components that hold mass.
     seconds
-        (n_passes,) time since the start of the fit.
+        (n_steps,) time since the start of the fit.
+    passes
+        (n_steps,) how often each row had been read, by the end of the step.
     """
 
-    objective: np.ndarray
-    rank: np.ndarray
-    seconds: np.ndarray
+    objective: Floats
+    rank: Ints
+    seconds: Floats
+    passes: Floats
 
     @property
-    def elbo(self) -> np.ndarray:
+    def elbo(self) -> Floats:
         """The objective under its name in variational Bayes."""
         return self.objective
 

@@ -120,6 +120,10 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         """Return the algorithm's own starting point."""
         return QuasiNewtonState(self.algorithm.start(schema, rng), n_plain=self.n_plain)
 
+    def resume(self, state: Any) -> QuasiNewtonState:
+        """Return where to go on from a state of the algorithm that has already come some way."""
+        return QuasiNewtonState(state)
+
     def summarise(self, block: Rows, state: QuasiNewtonState) -> Stats:
         """Return the algorithm's own statistics at the point under trial."""
         stats: Stats = self.algorithm.summarise(block, state.point)

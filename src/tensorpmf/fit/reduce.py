@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tensorpmf._check import whole_number
@@ -18,13 +17,12 @@ if TYPE_CHECKING:
     from tensorpmf.kernels.rows import Rows
     from tensorpmf.table.schema import Schema
 
-ROWS_A_BLOCK = 4096
+ROWS_A_BLOCK = 8192
 MOST_BLOCKS = 64
-CELLS_WORTH_A_THREAD = 50_000
 
 
 def n_blocks_for(n_rows: int) -> int:
-    """Return into how many blocks a table is cut: a power of two that depends on its rows alone."""
+    """Return into how many blocks rows are cut: a power of two that depends on their number alone."""
     wanted = max(1, min(MOST_BLOCKS, n_rows // ROWS_A_BLOCK))
     return 1 << (wanted.bit_length() - 1)
 
@@ -37,6 +35,25 @@ def tree_sum(blocks: Sequence[Rows], summarise: Callable[[Rows, Any], Stats], st
     return tree_sum(blocks[:half], summarise, state) + tree_sum(blocks[half:], summarise, state)
 
 
+def subtrees(blocks: Sequence[Rows], depth: int) -> Iterator[Sequence[Rows]]:
+    """Yield the parts of the tree that hang ``depth`` steps below its root, from left to right."""
+    if depth == 0 or len(blocks) == 1:
+        yield blocks
+    else:
+        half = len(blocks) // 2
+        yield from subtrees(blocks[:half], depth - 1)
+        yield from subtrees(blocks[half:], depth - 1)
+
+
+def top_sum(sums: Iterator[Stats], n_blocks: int, depth: int) -> Stats:
+    """Add the sums of subtrees as :func:`tree_sum` would have added them."""
+    if depth == 0 or n_blocks == 1:
+        return next(sums)
+    half = n_blocks // 2
+    left = top_sum(sums, half, depth - 1)
+    return left + top_sum(sums, n_blocks - half, depth - 1)
+
+
 @dataclass(frozen=True)
 class LocalReducer:
     """Reduces over rows in memory, with threads; the answer has the same bits for any number of them.
@@ -45,44 +62,57 @@ class LocalReducer:
     ----------
     n_threads
         How many threads work at once; by default as many as there are processors, or ``TENSORPMF_THREADS``.
+    minibatch
+        About how many rows make one part, for algorithms that read a part of the rows at a time; by default all.
     """
 
     n_threads: int | None = None
+    minibatch: int | None = None
 
     def __post_init__(self) -> None:
         if self.n_threads is not None:
             whole_number("LocalReducer", "n_threads", self.n_threads, at_least=1)
+        if self.minibatch is not None:
+            whole_number("LocalReducer", "minibatch", self.minibatch, at_least=1)
 
     def bind(self, table: CategoricalTable | Any) -> LocalReduce:
         """Cut a table into fixed blocks."""
         if not isinstance(table, CategoricalTable):
             table = CategoricalTable.from_any(table)
-        rows = rows_of(table).merged()
-        n_blocks = n_blocks_for(rows.n_rows)
         n_threads = self.n_threads or int(os.environ.get("TENSORPMF_THREADS", 0)) or os.cpu_count() or 1
-        edges = [rows.n_rows * ix // n_blocks for ix in range(n_blocks + 1)]
-        blocks = [rows.take(slice(start, stop)) for start, stop in pairwise(edges)]
-        return LocalReduce(table.schema, blocks, min(n_threads, n_blocks))
+        n_parts = 1 if self.minibatch is None else max(1, table.n_rows // self.minibatch)
+        return LocalReduce(table.schema, rows_of(table), n_parts, n_threads)
 
 
 class LocalReduce:
-    """Fixed blocks of one table, and the threads that work on them."""
+    """Fixed blocks of one table, and the threads that work on them.
 
-    def __init__(self, schema: Schema, blocks: Sequence[Rows], n_threads: int) -> None:
+    The rows of a part are spread evenly over the table, so that a part of a sorted table is like the whole. A part is
+    cut, sorted and merged when it is first read.
+    """
+
+    def __init__(self, schema: Schema, rows: Rows, n_parts: int, n_threads: int) -> None:
         self.schema = schema
-        self.blocks = blocks
-        n_tasks = 1 << (n_threads - 1).bit_length()
-        size = len(blocks) // min(n_tasks, len(blocks))
-        self._subtrees = [blocks[at : at + size] for at in range(0, len(blocks), size)]
+        self.n_parts = n_parts
+        self._rows = rows
+        self._blocks: dict[int, list[Rows]] = {}
+        self._depth = (n_threads - 1).bit_length()
         self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
 
-    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any) -> Stats:
-        """Return the sum of ``summarise(block, state)`` over all blocks."""
-        if self._pool is None:
-            return tree_sum(self.blocks, summarise, state)
-        first, *rest = self._subtrees
+    def blocks(self, part: int) -> list[Rows]:
+        """Return the blocks of one part."""
+        if part not in self._blocks:
+            rows = self._rows if self.n_parts == 1 else self._rows.take(slice(part, None, self.n_parts))
+            self._blocks[part] = rows.blocks(n_blocks_for(rows.n_rows))
+        return self._blocks[part]
+
+    def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any, part: int | None = None) -> Stats:
+        """Return the sum of ``summarise(block, state)`` over all blocks, or those of one part."""
+        parts = range(self.n_parts) if part is None else [part]
+        blocks = [block for ix in parts for block in self.blocks(ix)]
+        if self._pool is None or len(blocks) == 1:
+            return tree_sum(blocks, summarise, state)
+        first, *rest = subtrees(blocks, self._depth)
         waiting = [self._pool.submit(tree_sum, subtree, summarise, state) for subtree in rest]
         sums = [tree_sum(first, summarise, state), *(future.result() for future in waiting)]
-        while len(sums) > 1:
-            sums = [sums[at] + sums[at + 1] for at in range(0, len(sums), 2)]
-        return sums[0]
+        return top_sum(iter(sums), len(blocks), self._depth)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from tensorpmf._check import positive_number, whole_number
+from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info, Reduce, Reducer, Status, Trace
+from tensorpmf.fit.memoized import Memoized
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.vb import VB
@@ -37,17 +39,19 @@ class Ascent:
     tolerance: float
     infos: list[Info] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    passes: list[float] = field(default_factory=list)
     status: Status = Status.MAX_ITERATIONS
     _still: int = 0
     _last: float = -np.inf
 
-    def see(self, info: Info, seconds: float) -> bool:
+    def see(self, info: Info, seconds: float, passes: float = 1.0) -> bool:
         """Record a step; return whether the ascent has converged.
 
         A refused jump is no sign of convergence, and neither is a flat objective while a component is dying.
         """
         self.infos.append(info)
         self.seconds.append(seconds)
+        self.passes.append(passes)
         if info.rejected:
             return False
         gain = info.objective - self._last
@@ -63,6 +67,7 @@ class Ascent:
             np.array([info.objective for info in self.infos], dtype=np.float64),
             np.array([info.rank for info in self.infos], dtype=np.int64),
             np.array(self.seconds, dtype=np.float64),
+            np.cumsum(self.passes, dtype=np.float64),
         )
 
 
@@ -83,11 +88,12 @@ def climb(
     began = time.perf_counter()
     try:
         for iteration in range(max_iterations):
+            part = algorithm.part(ascent.state)
             reads = algorithm.reads_data(ascent.state)
-            stats = reduce(algorithm.summarise, ascent.state) if reads else None
+            stats = reduce(algorithm.summarise, ascent.state, part) if reads else None
             ascent.state, info = algorithm.update(ascent.state, stats)
             seconds = time.perf_counter() - began
-            converged = ascent.see(info, seconds)
+            converged = ascent.see(info, seconds, passes=reads * (1.0 if part is None else 1.0 / reduce.n_parts))
             watch(iteration, info, seconds)
             if converged:
                 ascent.status = Status.CONVERGED
@@ -107,6 +113,7 @@ def fit(
     tolerance: float = 1e-8,
     reducer: Reducer | None = None,
     n_threads: int | None = None,
+    minibatch: int | None = None,
     callback: Callable[[Progress], None] | None = None,
 ) -> FitResult:
     """Learn the joint PMF of a categorical table, its rank included.
@@ -129,6 +136,9 @@ def fit(
         Where the rows live; by default in this process's memory.
     n_threads
         How many threads work in this process; by default as many as there are processors.
+    minibatch
+        About how many rows a step reads, for tables so long that one pass takes a while: two rounds of memoized
+        variational Bayes go before passes over all rows, and a useful model is there after a fraction of a pass.
     callback
         Called with a :class:`Progress` after every pass.
 
@@ -142,8 +152,8 @@ def fit(
     whole_number("fit", "max_iterations", max_iterations, at_least=1)
     positive_number("fit", "tolerance", tolerance, zero=True)
     algorithm = VB() if algorithm is None else algorithm
-    runner = algorithm.runner()
-    reduce = (reducer or LocalReducer(n_threads)).bind(table)
+    reduce = (reducer or LocalReducer(n_threads, minibatch)).bind(table)
+    runner = algorithm.runner() if reduce.n_parts == 1 else _memoized(algorithm, reduce.n_parts)
     ascents: list[Ascent] = []
     for start, child in enumerate(np.random.SeedSequence(seed).spawn(n_starts)):
 
@@ -168,3 +178,9 @@ def fit(
         notes=algorithm.notes(reduce.schema, rank),
         starts=tuple(ascent.infos[-1].objective for ascent in ascents if ascent.infos),
     )
+
+
+def _memoized(algorithm: Algorithm[Any, Any], n_parts: int) -> Memoized:
+    if not isinstance(algorithm, VB):
+        raise SettingError("fit", "minibatch", f"None, because it is for VB, not {type(algorithm).__name__}", n_parts)
+    return Memoized(algorithm, n_parts)
