@@ -23,6 +23,7 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 """Arrays by the name the document calls them by."""
 
 HOMES = {
+    "CTF": "fit.coupled",
     "Column": "table.schema",
     "DirichletPosterior": "pmf.posterior",
     "FitResult": "fit.result",
