@@ -46,7 +46,7 @@ def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print the version."
 )
 def app() -> None:
-    r"""Learn the joint distribution of a categorical table, rank included, and ask it anything.
+    """Learn the joint distribution of a categorical table, rank included, and ask it anything.
 
     \b
     tensorpmf fit votes.csv -o votes.pmf
@@ -62,8 +62,10 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except click.ClickException as mistake:
         return complain(mistake.format_message())
-    except (TensorPMFError, OSError) as mistake:
+    except TensorPMFError as mistake:
         return complain(str(mistake))
+    except OSError as mistake:
+        return complain(f"{mistake.filename}: {mistake.strerror}." if mistake.filename else str(mistake))
     return code if isinstance(code, int) else 0
 
 

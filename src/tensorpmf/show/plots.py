@@ -76,7 +76,7 @@ def weights(pmf: LowRankPMF, axes: Axes | None = None) -> Axes:
     axes.set(xlim=(0.4, pmf.rank + 0.6), ylim=(0, 1.22 * heights[0]), xlabel="component")
     axes.set_xticks(place[:: max(1, pmf.rank // MOST_LABELLED)])
     axes.locator_params(axis="y", nbins=5)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.yaxis.set_major_formatter(_in_percent)
     _frame(axes, f"Weights of the {pmf.rank} components" if pmf.rank > 1 else "Weight of the only component")
     return axes
 
@@ -138,7 +138,7 @@ def trace(result: FitResult, objective: Axes | None = None, rank: Axes | None = 
     passes = np.arange(1, len(result.trace) + 1)
     upper.plot(passes, result.trace.objective, color=INK, linewidth=1.8)
     upper.tick_params(labelbottom=False)
-    upper.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
+    upper.yaxis.set_major_formatter(_in_full)
     lower.step(passes, result.trace.rank, where="mid", color=WARM, linewidth=1.8)
     lower.annotate(f"{result.rank}", (passes[-1], result.rank), (6, 0), textcoords="offset points", va="center",
                    color=WARM, fontweight="bold", annotation_clip=False)  # fmt: skip
@@ -165,6 +165,14 @@ def that_fit(schema: Schema) -> list[str]:
 def _height(schema: Schema, names: Sequence[str]) -> float:
     """Inches that the profiles of some columns need."""
     return 0.26 * min(2 * MOST_LINES, sum(1 + schema[name].n_levels for name in names))
+
+
+def _in_full(value: float, _position: int) -> str:
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def _in_percent(value: float, _position: int) -> str:
+    return f"{value:.0%}"
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,77 @@
+"""``tensorpmf demo``: the whole story on 150 irises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tensorpmf.cli.model import cells_of, shares
+from tensorpmf.cli.output import answer, bars, described, heading, json_option
+
+if TYPE_CHECKING:
+    from tensorpmf.fit.result import FitResult
+
+N_TRAINING, N_BINS = 100, 3
+QUESTIONS = [("species", {"petal width": 1.7}), ("petal length", {"species": "versicolor"})]
+"""What is asked for, and what is known."""
+
+
+@click.command()
+@click.option("--output", "-o", default="iris.png", show_default=True, type=click.Path(), help="The picture.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Where randomness comes from.")
+@json_option
+def command(output: str, seed: int, as_json: bool) -> None:
+    """Learn from 100 irises, ask the model, classify 50 more.
+
+    The data come with scikit-learn; the picture needs Matplotlib, which the extra "plot" brings.
+    """
+    import numpy as np
+
+    from tensorpmf.fit.run import fit
+    from tensorpmf.learn.iris import iris
+    from tensorpmf.show.plots import overview
+    from tensorpmf.table.read import read_table
+
+    flowers = iris()
+    order = np.random.default_rng(seed).permutation(len(flowers["species"])).tolist()
+    seen, unseen = (
+        {name: [values[ix] for ix in part] for name, values in flowers.items()}
+        for part in (order[:N_TRAINING], order[N_TRAINING:])
+    )
+    table = read_table(seen, bins=N_BINS)
+    result = fit(table, seed=seed)
+    guesses = result.pmf.most_likely("species", read_table(unseen, schema=table.schema))
+    n_right = int((guesses == np.array(unseen["species"])).sum())
+    answers = [cells_of(result.pmf.given(known).marginal(asked)) for asked, known in QUESTIONS]
+    overview(result, f"What {N_TRAINING} irises have in common").savefig(output)
+    document = {
+        "rank": result.rank,
+        "objective": result.objective,
+        "answers": [
+            {"given": known, "columns": [asked], "cells": cells}
+            for (asked, known), cells in zip(QUESTIONS, answers, strict=True)
+        ],
+        "n_held_out": len(guesses),
+        "n_right": n_right,
+        "picture": output,
+    }
+    answer(as_json, document, in_words(result, answers, len(guesses), n_right, output))
+
+
+def in_words(
+    result: FitResult, answers: list[list[dict[str, Any]]], n_held_out: int, n_right: int, picture: str
+) -> str:
+    """Return the story as text."""
+    lines = [
+        f"{N_TRAINING} irises: four measurements, cut into {N_BINS} bins each, and the species.",
+        f"{heading(f'rank {result.rank}')} · ELBO {result.objective:,.2f} · {len(result.trace)} passes",
+    ]
+    for (asked, known), cells in zip(QUESTIONS, answers, strict=True):
+        lines += ["", heading(f"{asked} given {described(known)}"), bars(shares(cells))]
+    lines += [
+        "",
+        f"{n_held_out} irises it has not seen: the species of {n_right} is right ({n_right / n_held_out:.0%}).",
+        f"picture: {picture}",
+    ]
+    return "\n".join(lines)

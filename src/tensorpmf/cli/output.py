@@ -1,0 +1,90 @@
+"""How answers look: JSON for programs, aligned text for people, progress on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from tensorpmf.fit.run import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+BAR_WIDTH = 30
+MOST_LINES = 24
+SECONDS_A_REFRESH = 0.1
+
+
+def json_option(command: Command) -> Command:
+    """Give a command the flag ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
+
+
+def answer(as_json: bool, document: Any, text: str) -> None:
+    """Print an answer on stdout, as the caller wants it."""
+    click.echo(json.dumps(document, ensure_ascii=False, default=str) if as_json else text)
+
+
+def bars(shares: Mapping[str, float]) -> str:
+    """Return one line a label: the label, a bar as long as its share, the share in per cent.
+
+    Examples
+    --------
+    >>> print(bars({"yes": 0.75, "no": 0.25}))
+      yes  ██████████████████████▌           75.0 %
+      no   ███████▌                          25.0 %
+    """
+    label_width = max(map(len, shares))
+    lines = [
+        f"  {label:<{label_width}}  {_bar(share):<{BAR_WIDTH}}  {100 * share:5.1f} %"
+        for label, share in list(shares.items())[:MOST_LINES]
+    ]
+    left = len(shares) - len(lines)
+    return "\n".join([*lines, *([f"  … {left} more"] if left else [])])
+
+
+def _bar(share: float) -> str:
+    eighths = round(8 * BAR_WIDTH * share)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def heading(text: str) -> str:
+    """Return a line that stands out on a terminal."""
+    return click.style(text, bold=True)
+
+
+def described(labels: Mapping[str, object]) -> str:
+    """Return ``a=x, b=y``."""
+    return ", ".join(f"{name}={_listed(label)}" for name, label in labels.items())
+
+
+def _listed(label: object) -> str:
+    return "|".join(map(str, label)) if isinstance(label, Sequence) and not isinstance(label, str) else str(label)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Progress], None] | None]:
+    """Yield a callback that shows on stderr how a fit gets on, or None where nobody is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    shown = -SECONDS_A_REFRESH
+    with Console(stderr=True).status("reading …") as status:
+
+        def show(now: Progress) -> None:
+            nonlocal shown
+            if time.monotonic() - shown >= SECONDS_A_REFRESH:
+                shown = time.monotonic()
+                start = f"start {now.start + 1} of {now.n_starts}, " if now.n_starts > 1 else ""
+                told = f"objective {now.info.objective:,.1f}, {now.info.rank} components"
+                status.update(f"fitting: {start}pass {now.iteration + 1}, {told}")
+
+        yield show
