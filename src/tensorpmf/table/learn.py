@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tensorpmf.typing import Floats
 FEW = 20
 """So many distinct values are never too many to be levels."""
 
+BINS = 10
+"""Into how many bins numbers are cut when nobody says how."""
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -37,12 +40,13 @@ class Learner:
     ordered
         Columns whose levels are in an order that means something.
     bins
-        How to cut some columns, or all numeric columns that have more distinct values than there would be bins.
+        How to cut some columns, or all numeric columns that have more distinct values than there would be bins;
+        ``"auto"`` cuts those with too many values to be levels.
     """
 
     levels: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
     ordered: frozenset[str] = frozenset()
-    bins: Bins | Mapping[str, Bins] | None = None
+    bins: Bins | Mapping[str, Bins] | Literal["auto"] | None = None
 
     def check_idle(self) -> None:
         """Raise an error if the caller declares something where nothing is learnt."""
@@ -89,6 +93,8 @@ class Learner:
             return self.bins.get(name)
         if self.bins is None or name in self.levels or factor.declared or factor.numbers is None:
             return None
+        if self.bins == "auto":
+            return BINS if len(factor.labels) > FEW else None
         return self.bins if len(factor.labels) > n_bins(self.bins) else None
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from numbers import Number
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +42,7 @@ def read_table(
     missing: Iterable[Hashable] | None = None,
     levels: Mapping[str, Sequence[Hashable]] | None = None,
     ordered: Iterable[str] = (),
-    bins: Bins | Mapping[str, Bins] | None = None,
+    bins: Bins | Mapping[str, Bins] | Literal["auto"] | None = None,
     weights: str | ArrayLike | None = None,
     schema: Schema | None = None,
     unknown: Unknown = "error",
@@ -73,7 +73,8 @@ def read_table(
     bins
         How to cut numbers into bins. For one column, ``{"age": 5}`` or ``{"age": ("quantile", 5)}`` makes five bins of
         about as many rows each, ``{"age": ("width", 5)}`` five of equal width, ``{"age": [20, 40, 60]}`` cuts at these
-        numbers. Without a name, ``bins=5`` cuts every numeric column of more than five distinct values.
+        numbers. Without a name, ``bins=5`` cuts every numeric column of more than five distinct values, and ``"auto"``
+        cuts every one of more than 20 into ten.
     weights
         How much each row counts: the name of a column, which then is no variable, or (n_rows,) numbers.
     schema
