@@ -349,9 +349,8 @@ class PMF(ABC):
         return Rows.from_codes(np.full((n, len(self.schema)), -1, dtype=np.int8), self.schema.n_levels)
 
     def _levels(self, column: str, rows: RowsLike) -> Floats:
-        if rows is None:
-            return self._conditional(self.schema.ix(column), self._nothing_known(1))
-        return self.conditional(column, rows)
+        """(n_rows, I) probabilities of a column's levels; one row of them when nothing is known."""
+        return self.marginal(column).to_dense()[None] if rows is None else self.conditional(column, rows)
 
     def _values(self, column: str, values: ArrayLike | None) -> Floats:
         numbers = self.schema[column].values if values is None else np.asarray(values, dtype=np.float64)

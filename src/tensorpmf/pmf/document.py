@@ -107,7 +107,7 @@ def decode(document: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if kind == "array":
         return arrays[content]
     if kind == "complex":
-        return arrays[content].view(np.result_type(arrays[content].dtype, np.complex64))
+        return arrays[content].view(np.result_type(arrays[content].dtype, np.complex64))[..., 0]
     cls = _class_called(kind)
     if cls is None:
         raise TypeError(f"{kind} is not known here")
@@ -129,7 +129,7 @@ def _put_aside(array: NDArray[Any], arrays: Arrays, where: str) -> dict[str, str
     """Name an array and keep it: in C order, safetensors scrambles others; complex numbers as pairs of real ones."""
     name, is_complex = f"{len(arrays)}{where}", array.dtype.kind == "c"
     kept = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
-    arrays[name] = kept.view(f"f{kept.itemsize // 2}") if is_complex else kept
+    arrays[name] = kept[..., None].view(f"f{kept.itemsize // 2}") if is_complex else kept
     return {"complex" if is_complex else "array": name}
 
 
