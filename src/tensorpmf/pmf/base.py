@@ -329,7 +329,7 @@ class PMF(ABC):
         return "\n  ".join([self._headline(), *lines, *more])
 
     def _headline(self) -> str:
-        return f"{type(self).__name__} of {len(self.schema)} columns"
+        return f"{type(self).__name__} of {len(self.schema)} column{'s' * (len(self.schema) != 1)}"
 
     def _in_words(self, column: str, most: int = 4) -> str:
         prob, levels = self._levels(column, None)[0], self.schema[column].levels

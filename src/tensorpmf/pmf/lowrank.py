@@ -156,7 +156,7 @@ class LowRankPMF(PMF):
     def _headline(self) -> str:
         weights = " ".join(f"{weight:.2g}" for weight in np.sort(self.weights)[:-9:-1])
         more = " …" * (self.rank > 8)
-        return f"LowRankPMF of {len(self.schema)} columns, rank {self.rank}, weights {weights}{more}"
+        return f"LowRankPMF of {len(self.schema)} column{'s' * (len(self.schema) != 1)}, rank {self.rank}, weights {weights}{more}"
 
 
 def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:

@@ -212,7 +212,7 @@ class DirichletPosterior:
 
     def __repr__(self) -> str:
         return (
-            f"DirichletPosterior of {len(self.schema)} columns, {len(self.weights)} components "
+            f"DirichletPosterior of {len(self.schema)} column{'s' * (len(self.schema) != 1)}, {len(self.weights)} components "
             f"({self.rank} with mass, {self.n_empty} dropped), {self.weights.sum():.6g} rows"
         )
 
