@@ -76,9 +76,7 @@ class MissingExtraError(TensorPMFError, ImportError):
 
     def __init__(self, library: str, extra: str) -> None:
         self.library, self.extra = library, extra
-        super().__init__(
-            f"this needs {library}, which is not installed.", hint=f"pip install 'tensorpmf[{extra}]'."
-        )
+        super().__init__(f"this needs {library}, which is not installed.", hint=f"pip install 'tensorpmf[{extra}]'.")
 
 
 class NoRowsError(InputError):
@@ -102,9 +100,7 @@ class UnobservedColumnError(InputError):
 
     def __init__(self, column: str) -> None:
         self.column = column
-        super().__init__(
-            f"column {column!r} has no observed value.", hint=f"leave it out with drop=[{column!r}]."
-        )
+        super().__init__(f"column {column!r} has no observed value.", hint=f"leave it out with drop=[{column!r}].")
 
 
 class DuplicateColumnError(InputError):
@@ -221,7 +217,7 @@ class DuplicateCellError(InputError):
     def __init__(self, row: Hashable, column: Hashable, n_duplicates: int) -> None:
         self.row, self.column, self.n_duplicates = row, column, n_duplicates
         super().__init__(
-            f"row {row!r}, column {column!r} is given more than once; {n_duplicates} triples are too many.",
+            f"the cell in row {row!r}, column {column!r} is filled more than once ({n_duplicates} triples too many).",
             hint="keep one triple for each cell, for example the last one.",
         )
 
@@ -232,7 +228,7 @@ class UnknownSourceError(InputError):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         super().__init__(
-            f"no table can be made of a {kind}.",
+            f"no table can be made of an object of type {kind}.",
             hint="give the path of a file, a data frame (pandas, polars, Arrow), a NumPy array or a dict of columns.",
         )
 
@@ -412,6 +408,11 @@ def listing(items: Iterable[Hashable], most: int = 10) -> str:
     items = list(items)
     shown = ", ".join(repr(item) for item in items[:most])
     return shown if len(items) <= most else f"{shown}, … ({len(items)} in all)"
+
+
+def counted(n: int, thing: str) -> str:
+    """``1 column``, ``1,000 columns``."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 def _did_you_mean(wanted: Hashable, known: Sequence[Hashable]) -> str | None:

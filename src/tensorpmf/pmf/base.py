@@ -13,7 +13,7 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError
+from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError, counted
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
 from tensorpmf.pmf.evidence import Known, describe_row, read_evidence
@@ -329,7 +329,7 @@ class PMF(ABC):
         return "\n  ".join([self._headline(), *lines, *more])
 
     def _headline(self) -> str:
-        return f"{type(self).__name__} of {len(self.schema)} column{'s' * (len(self.schema) != 1)}"
+        return f"{type(self).__name__} of {counted(len(self.schema), 'column')}"
 
     def _in_words(self, column: str, most: int = 4) -> str:
         prob, levels = self._levels(column, None)[0], self.schema[column].levels

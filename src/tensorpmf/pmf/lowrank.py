@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import NotADistributionError, SettingError
+from tensorpmf.errors import NotADistributionError, SettingError, counted
 from tensorpmf.kernels.estep import LogTables, log_normaliser, responsibilities
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.stacked import stack
@@ -147,7 +147,10 @@ class LowRankPMF(PMF):
 
     def _completed_block(self, rows: Rows, rng: np.random.Generator) -> Codes:
         codes = rows.dense().astype(code_type(max(self.schema.n_levels)))
-        component = drawn_from(responsibilities(rows, self.log_tables).T, rng)
+        if (codes >= 0).any():
+            component = drawn_from(responsibilities(rows, self.log_tables).T, rng)
+        else:
+            component = rng.choice(self.rank, len(codes), p=self.weights)
         for ix, factor in enumerate(self.factors):
             missing = codes[:, ix] < 0
             codes[missing, ix] = drawn_from(factor[:, component[missing]], rng)
@@ -156,7 +159,7 @@ class LowRankPMF(PMF):
     def _headline(self) -> str:
         weights = " ".join(f"{weight:.2g}" for weight in np.sort(self.weights)[:-9:-1])
         more = " …" * (self.rank > 8)
-        return f"LowRankPMF of {len(self.schema)} column{'s' * (len(self.schema) != 1)}, rank {self.rank}, weights {weights}{more}"
+        return f"LowRankPMF of {counted(len(self.schema), 'column')}, rank {self.rank}, weights {weights}{more}"
 
 
 def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import NotADistributionError, SettingError
+from tensorpmf.errors import NotADistributionError, SettingError, counted
 from tensorpmf.kernels.estep import LogTables, log_normaliser
 from tensorpmf.kernels.stacked import column_sums, spread, stack, unstack
 from tensorpmf.pmf.lowrank import LowRankPMF, owned
@@ -212,7 +212,7 @@ class DirichletPosterior:
 
     def __repr__(self) -> str:
         return (
-            f"DirichletPosterior of {len(self.schema)} column{'s' * (len(self.schema) != 1)}, {len(self.weights)} components "
+            f"DirichletPosterior of {counted(len(self.schema), 'column')}, {len(self.weights)} components "
             f"({self.rank} with mass, {self.n_empty} dropped), {self.weights.sum():.6g} rows"
         )
 

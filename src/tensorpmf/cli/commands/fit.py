@@ -9,7 +9,7 @@ import click
 
 from tensorpmf.cli.app import INTERRUPTED
 from tensorpmf.cli.output import answer, heading, json_option, progress
-from tensorpmf.errors import InputError
+from tensorpmf.errors import InputError, counted
 
 if TYPE_CHECKING:
     from tensorpmf.fit.result import FitResult
@@ -123,10 +123,10 @@ def told(data: str, table: CategoricalTable, result: FitResult, path: str) -> di
 
 def in_words(data: str, table: CategoricalTable, result: FitResult, path: str) -> str:
     """Return what was fitted, as text."""
-    columns = f"{table.n_columns} column{'s' if table.n_columns != 1 else ''}"
+    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     passes = f"{len(result.trace)} passes, {result.trace.seconds[-1]:.2g} s"
     lines = [
-        f"{data}: {table.n_rows:,} rows × {columns}, {100 * table.outage:.1f} % missing",
+        f"{data}: {size}, {100 * table.outage:.1f} % missing",
         heading(f"rank {result.rank}") + f" · ELBO {result.objective:,.2f} · {passes}",
         *([] if result.converged else [result.status.value]),
         *result.notes,
