@@ -41,7 +41,8 @@ def factor_of_arrow(name: str, column: Any, *, declared: bool = True) -> Factor:
     if isinstance(kind, pa.BaseExtensionType) or types.is_run_end_encoded(kind):
         return Factor.of_objects(name, chunked.to_pylist())
     if types.is_nested(kind):
-        raise UnhashableLevelError(name, next((value for value in chunked.to_pylist() if value is not None), []))
+        values: list[Any] = chunked.to_pylist()
+        raise UnhashableLevelError(name, next((value for value in values if value), None))
     if types.is_null(kind):
         return Factor(objects([]), np.full(len(chunked), -1, dtype=np.int32))
     if not types.is_dictionary(kind):
@@ -58,7 +59,8 @@ def declares(field: Any) -> bool:
     field
         The column's entry in the Arrow schema; its metadata tell.
     """
-    return not any(key.startswith(_GREW) for key in field.metadata or {})
+    keys: list[bytes] = list(field.metadata or ())
+    return not any(key.startswith(_GREW) for key in keys)
 
 
 def _labels_and_positions(chunks: list[Any], *, as_objects: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -77,11 +79,17 @@ def _labels_and_positions(chunks: list[Any], *, as_objects: bool = False) -> tup
 
 
 def _positions(chunk: Any) -> NDArray[np.int32]:
+    """Return a chunk's indices, null as ``-1``; Arrow's own conversions would import pandas, which takes a while."""
     import pyarrow as pa
 
-    if not chunk.indices.null_count:  # the next line makes Arrow import pandas, a quarter of a second
-        return np.from_dlpack(chunk.indices).astype(np.int32, copy=False)
-    return chunk.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    indices = chunk.indices.cast(pa.int32())
+    here = slice(indices.offset, indices.offset + len(indices))
+    validity, data = indices.buffers()
+    positions: NDArray[np.int32] = np.frombuffer(data, dtype=np.int32)[here]
+    if not indices.null_count:
+        return positions
+    is_valid = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")[here]
+    return np.where(is_valid, positions, np.int32(-1))
 
 
 def _labels(dictionary: Any, *, as_objects: bool) -> NDArray[Any]:
@@ -89,9 +97,10 @@ def _labels(dictionary: Any, *, as_objects: bool) -> NDArray[Any]:
     from pyarrow import types
 
     kind = dictionary.type
-    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    is_number = types.is_integer(kind) or types.is_floating(kind)
     if is_number and not as_objects and not dictionary.null_count:
-        return dictionary.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        numbers: NDArray[Any] = np.from_dlpack(dictionary)
+        return numbers
     if types.is_timestamp(kind) or types.is_duration(kind):
         python_type = pa.timestamp("us", kind.tz) if types.is_timestamp(kind) else pa.duration("us")
         with suppress(pa.ArrowInvalid):  # finer than what Python's own types hold

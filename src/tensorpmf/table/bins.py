@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import floor, log10
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,18 +13,14 @@ from tensorpmf.errors import SettingError
 from tensorpmf.table.schema import Column
 from tensorpmf.typing import Floats
 
-Bins: TypeAlias = int | tuple[Literal["quantile", "width"], int] | Sequence[float]
+Bins: TypeAlias = int | tuple[str, int] | Sequence[float]
 """``5`` or ``("quantile", 5)``: five bins that hold about as many rows each, fewer where values are tied;
 ``("width", 5)``: five bins of equal width; ``[20, 40, 60]``: cut at these numbers."""
 
 
 def n_bins(bins: Bins) -> int:
     """Return how many bins there will be at most."""
-    match bins:
-        case int(n) | (str(), int(n)):
-            return n
-        case _:
-            return len(bins) + 1
+    return _understood(bins)[0]
 
 
 def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Column:
@@ -49,7 +45,7 @@ def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Colum
     """
     order = np.argsort(numbers)
     numbers, mass = numbers[order], mass[order]
-    edges = _edges(name, numbers, mass, bins)
+    edges = _understood(bins)[1](numbers, mass)
     return Column(
         name,
         levels=_labels(edges),
@@ -59,45 +55,38 @@ def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Colum
     )
 
 
-def _edges(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Floats:
-    """(n_bins - 1,) inner cut points, rising."""
+def _understood(bins: object) -> tuple[int, Callable[[Floats, Floats], Floats]]:
+    """Return how many bins are asked for, and what gives their inner edges, rising, for numbers and their mass."""
     match bins:
-        case bool() | str():
+        case bool():
             pass
-        case int(n) if n >= 1:
-            return _quantiles(numbers, mass, n)
-        case ["quantile", int(n)] if n >= 1:
-            return _quantiles(numbers, mass, n)
-        case ["width", int(n)] if n >= 1:
-            return _equal_widths(numbers[mass > 0], n)
+        case int(n) | ("quantile", int(n)) if n >= 1:
+            return n, lambda numbers, mass: _quantiles(numbers, mass, n)
+        case ("width", int(n)) if n >= 1:
+            return n, lambda numbers, mass: _equal_widths(numbers[mass > 0], n)
         case _:
             edges = _given(bins)
             if edges is not None:
-                return edges
-    raise SettingError(
-        f"bins of column {name!r}",
-        "bins",
-        "a number of bins, ('quantile', number), ('width', number) or rising finite edges",
-        bins,
-    )
+                return len(edges) + 1, lambda _numbers, _mass: edges
+    must = "a number of bins, ('quantile', number), ('width', number) or rising finite edges"
+    raise SettingError("read_table", "bins", must, bins)
 
 
 def _quantiles(numbers: Floats, mass: Floats, n_bins: int) -> Floats:
     """Cut at the values below which k/n_bins of the mass lies; every edge is a value, ties give fewer bins."""
     below = np.concatenate([[0.0], np.cumsum(mass)[:-1]])
-    wanted = np.arange(1, n_bins) * (mass.sum() / n_bins) * (1 - 1e-12)
-    first = np.unique(np.searchsorted(below, wanted))
-    return numbers[first[(first > 0) & (first < len(numbers))]]
+    wanted: Floats = np.arange(1, n_bins) * (mass.sum() / n_bins) * (1 - 1e-12)
+    first = sorted(set(np.searchsorted(below, wanted).tolist()) - {0, len(numbers)})
+    return numbers[np.array(first, dtype=np.int64)]
 
 
 def _equal_widths(numbers: Floats, n_bins: int) -> Floats:
     """Cut the range into equal parts, at numbers rounded to a thousandth of a part."""
-    low, high = numbers[0], numbers[-1]
+    low, high = float(numbers[0]), float(numbers[-1])
     if low == high:
         return np.empty(0)
     decimals = 3 - floor(log10((high - low) / n_bins))
-    edges = np.linspace(low, high, n_bins + 1)[1:-1]
-    return np.array([round(edge, decimals) for edge in edges.tolist()])
+    return np.round(np.linspace(low, high, n_bins + 1)[1:-1], decimals)
 
 
 def _given(bins: object) -> Floats | None:
@@ -116,7 +105,8 @@ def _centres(edges: Floats, numbers: Floats, mass: Floats) -> Floats:
     total = np.bincount(bin_ix, mass * numbers, minlength=len(edges) + 1)
     around = np.concatenate([edges[:1], edges, edges[-1:]])
     middle = (around[:-1] + around[1:]) / 2 if len(edges) else np.zeros(1)
-    return np.divide(total, held, out=middle, where=held > 0)
+    np.divide(total, held, out=middle, where=held > 0)
+    return middle
 
 
 def _labels(edges: Floats) -> tuple[str, ...]:

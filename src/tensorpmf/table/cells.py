@@ -48,12 +48,12 @@ class DenseCells:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return self.dense.shape[0]
+        return len(self.dense)
 
     @property
     def n_columns(self) -> int:
         """How many columns there are."""
-        return self.dense.shape[1]
+        return int(self.dense.shape[1])
 
     @cached_property
     def n_observed(self) -> Ints:
@@ -153,7 +153,7 @@ class CompressedCells:
         """Return some rows."""
         starts, lengths = self.indptr[:-1][rows], np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        cells = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+        cells = np.arange(int(indptr[-1])) + np.repeat(starts - indptr[:-1], lengths)
         return CompressedCells(frozen(indptr), frozen(self.columns[cells]), frozen(self.values[cells]), self.n_columns)
 
     def select(self, columns: list[int]) -> CompressedCells:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from tensorpmf.errors import EmptyFileError, EncodingError, RaggedLineError, SettingError, UnreadableFileError
 from tensorpmf.table.arrow import factor_of_arrow
@@ -44,6 +44,8 @@ def source_of_csv(
     columns = [name.strip() for name in head.values] if names is None else list(names)
 
     def load(positions: Sequence[int]) -> tuple[int, Iterator[Factor]]:
+        if head.is_all and file.has_header:
+            return 0, (Factor.of_objects(columns[ix], []) for ix in positions)
         texts = file.read(head, positions, len(columns))
         factors = (_factor(columns[ix], column) for ix, column in zip(positions, texts.columns, strict=True))
         return texts.num_rows, factors
@@ -58,11 +60,12 @@ def _factor(name: str, column: Any) -> Factor:
 
 @dataclass(frozen=True)
 class _Head:
-    """The first line that is not blank, and how many blank ones stand before it."""
+    """The first line that is not blank, how many blank ones stand before it, and whether nothing stands behind it."""
 
     values: list[str]
     delimiter: str
     n_blank: int
+    is_all: bool
 
 
 @dataclass(frozen=True)
@@ -78,56 +81,58 @@ class _TextFile:
 
         return pa.input_stream(self.path, compression=self.compression)
 
-    def head(self, delimiter: str | None) -> _Head:
-        """Return its first line."""
+    @contextmanager
+    def lines(self) -> Generator[Iterator[str]]:
+        """Open it as lines of text."""
         encoding = "utf-8-sig" if self.encoding.lower() in {"utf-8", "utf8"} else self.encoding
         with self._errors_explained(), io.TextIOWrapper(self.opened(), encoding, newline="") as lines:
+            yield lines
+
+    def head(self, delimiter: str | None) -> _Head:
+        """Return its first line."""
+        with self.lines() as lines:
             for n_blank, line in enumerate(lines):
                 if line.strip():
                     delimiter = delimiter or max(",;\t|", key=line.count)
-                    return _Head(next(csv.reader(chain([line], lines), delimiter=delimiter)), delimiter, n_blank)
+                    values = next(csv.reader(chain([line], lines), delimiter=delimiter))
+                    return _Head(values, delimiter, n_blank, is_all=next(lines, None) is None)
         raise EmptyFileError(self.path)
 
     def read(self, head: _Head, positions: Sequence[int], n_columns: int) -> Any:
         """Return an Arrow table of some columns, as dictionaries of texts."""
         import pyarrow as pa
-        from pyarrow.csv import ConvertOptions
+        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
         wanted = [str(ix) for ix in positions]
         texts = dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string()))
-        convert = ConvertOptions(column_types=texts, include_columns=wanted, strings_can_be_null=False)
-        try:
-            with self._errors_explained():
-                return self._parsed(head, n_columns, convert)
-        except _Ragged:
-            self._find_ragged_line(head, n_columns, convert)
-
-    def _parsed(self, head: _Head, n_columns: int, convert: Any, **options: Any) -> Any:
-        from pyarrow.csv import ParseOptions, ReadOptions, read_csv
-
-        read = ReadOptions(
-            column_names=[str(ix) for ix in range(n_columns)],
-            skip_rows=head.n_blank,
-            skip_rows_after_names=int(self.has_header),
-            encoding=self.encoding,
-            block_size=max(1 << 20, 256 * len(str(head.values))),
-            use_threads=not options,
+        options = (
+            ReadOptions(
+                column_names=[str(ix) for ix in range(n_columns)],
+                skip_rows=head.n_blank,
+                skip_rows_after_names=int(self.has_header),
+                encoding=self.encoding,
+                block_size=max(1 << 20, 256 * len(str(head.values))),
+            ),
+            ParseOptions(delimiter=head.delimiter, newlines_in_values=True),
+            ConvertOptions(column_types=texts, include_columns=wanted, strings_can_be_null=False),
         )
-        parse = ParseOptions(delimiter=head.delimiter, newlines_in_values=True, **options)
-        with self.opened() as stream:
-            return read_csv(stream, read, parse, convert)
+        try:
+            with self._errors_explained(), self.opened() as stream:
+                return read_csv(stream, *options)
+        except UnreadableFileError as error:
+            if "columns, got" in error.reason:
+                self._find_ragged_line(head.delimiter, n_columns)
+            raise
 
-    def _find_ragged_line(self, head: _Head, n_columns: int, convert: Any) -> NoReturn:
-        """Read again, line after line, because only so does Arrow know where it is."""
-
-        def complain(row: Any) -> NoReturn:
-            raise RaggedLineError(self.path, row.number, row.actual_columns, n_columns, head.delimiter)
-
-        self._parsed(head, n_columns, convert, invalid_row_handler=complain)
-        raise AssertionError("a line was ragged the first time")
+    def _find_ragged_line(self, delimiter: str, n_columns: int) -> None:
+        with self.lines() as lines:
+            records = csv.reader(lines, delimiter=delimiter)
+            for record in records:
+                if len(record) not in {0, n_columns}:
+                    raise RaggedLineError(self.path, records.line_num, len(record), n_columns, delimiter)
 
     @contextmanager
-    def _errors_explained(self) -> Iterator[None]:
+    def _errors_explained(self) -> Generator[None]:
         """Turn what Arrow and Python say about a bad file into one clear sentence."""
         import pyarrow as pa
 
@@ -138,13 +143,7 @@ class _TextFile:
         except LookupError:
             raise SettingError("read_table", "encoding", "the name of an encoding", self.encoding) from None
         except (OSError, csv.Error, pa.ArrowInvalid) as error:
-            message = str(error).splitlines()[0]
+            message = str(error).splitlines()[0].rstrip(".")
             if "invalid UTF8" in message:
                 raise EncodingError(self.path, self.encoding) from None
-            if "columns, got" in message:
-                raise _Ragged from None
             raise UnreadableFileError(self.path, "text", message) from None
-
-
-class _Ragged(Exception):
-    """Some line has too many or too few values."""

@@ -90,7 +90,7 @@ def to_polars(schema: Schema, cells: Cells) -> polars.DataFrame:
     def series(column: Column, codes: Codes) -> polars.Series:
         places = pl.Series(column.name, np.where(codes < 0, 0, codes).astype(np.uint32)).set(pl.Series(codes < 0), None)
         if all(isinstance(label, str) for label in column.levels):
-            return places.cast(pl.Enum(list(column.levels)))
+            return pl.Series(column.name, column.levels, dtype=pl.Enum(list(map(str, column.levels)))).gather(places)
         return pl.Series(column.name, _arrow_levels(column)).gather(places)
 
     return pl.DataFrame([series(column, codes) for column, codes in _each(schema, cells)])

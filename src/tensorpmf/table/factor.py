@@ -81,18 +81,20 @@ class Factor:
         """
         table = np.empty(len(values) + 1, dtype=values.dtype)
         table[:-1], table[-1] = values, missing
-        return table[self.positions]  # the position -1 is the last one
+        spread: NDArray[Any] = table[self.positions]  # the position -1 is the last one
+        return spread
 
     def relabelled(self, labels: NDArray[Any], **changes: Any) -> Factor:
         """Return the factor with other labels in place of its own; equal ones become one, nulls become missing."""
-        return replace(self, **_merged(labels, self.positions), **changes)
+        labels, positions = _merged(labels, self.positions)
+        return replace(self, labels=labels, positions=positions, **changes)
 
     @classmethod
     def of(
         cls, labels: NDArray[Any], positions: NDArray[Any], *, declared: bool = False, ordered: bool = False
     ) -> Factor:
         """Return the factor of labels that may repeat, or be null, and where they occur."""
-        return cls(**_merged(labels, positions), declared=declared, ordered=ordered)
+        return cls(*_merged(labels, positions), declared=declared, ordered=ordered)
 
     def without(self, markers: Iterable[Hashable]) -> Factor:
         """Return the factor with some labels turned into missing."""
@@ -106,7 +108,7 @@ class Factor:
         """Return the factor with its labels held as an array of numbers, when that is what they are."""
         if self.declared or self.labels.dtype.kind != "O":
             return self
-        kinds = {type(label) for label in self.labels}
+        kinds: set[type[Any]] = {type(label) for label in self.labels}
         return replace(self, labels=np.array(self.labels.tolist())) if kinds in ({int}, {float}, {bool}) else self
 
     @classmethod
@@ -152,10 +154,10 @@ def is_number(label: object) -> bool:
     return isinstance(label, Real | Decimal) and not isinstance(label, bool | np.bool)
 
 
-def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return labels and positions with equal labels made one and null labels made missing."""
     if labels.dtype.kind == "b":
-        return {"labels": labels, "positions": positions}
+        return labels, positions
     if labels.dtype.kind in "iuf":
         kept, moved = np.unique(labels, return_inverse=True)
         n_kept = int(np.count_nonzero(kept == kept))  # NaN sorts last
@@ -168,13 +170,14 @@ def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> dict[str, NDArray[
         )
         kept = objects(list(position_of))
     if np.array_equal(moved, np.arange(len(labels))):
-        return {"labels": kept, "positions": positions}
-    return {"labels": kept, "positions": np.append(moved, -1).astype(np.int32)[positions]}
+        return kept, positions
+    return kept, np.append(moved, -1).astype(np.int32)[positions]
 
 
 def _plain(label: Any) -> Any:
     """Return the Python object for a NumPy scalar, anything else as it is."""
-    return label.item() if isinstance(label, np.generic) and label.dtype.kind in "biufUS" else label
+    is_scalar = issubclass(type(label), np.generic) and label.dtype.kind in "biufUS"
+    return label.item() if is_scalar else label
 
 
 def _unhashable(value: object) -> bool:

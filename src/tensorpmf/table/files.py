@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,8 @@ def _checked(path: Path) -> tuple[str, str | None]:
     if not path.exists():
         siblings = path.parent.iterdir() if path.parent.is_dir() else ()
         raise MissingFileError(str(path), [str(sibling) for sibling in siblings])
-    *others, last = ["", "", *(ending.lower() for ending in path.suffixes)]
-    compression = _COMPRESSIONS.get(last)
-    ending = others[-1] if compression else last
+    compression = _COMPRESSIONS.get(path.suffix.lower())
+    ending = (path.with_suffix("") if compression else path).suffix.lower()
     known = (*_TEXT, *_PARQUET, *_ARROW)
     if ending not in known:
         raise UnknownFormatError(str(path), [*known, *(f".csv{packed}" for packed in _COMPRESSIONS)])
@@ -59,7 +58,7 @@ def _checked(path: Path) -> tuple[str, str | None]:
 
 
 @contextmanager
-def _readable(path: Path, kind: str) -> Iterator[None]:
+def _readable(path: Path, kind: str) -> Generator[None]:
     import pyarrow as pa
 
     try:

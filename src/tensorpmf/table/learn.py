@@ -44,7 +44,7 @@ class Learner:
         ``"auto"`` cuts those with too many values to be levels.
     """
 
-    levels: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
+    levels: Mapping[str, Sequence[Hashable]] = field(default_factory=dict[str, Sequence[Hashable]])
     ordered: frozenset[str] = frozenset()
     bins: Bins | Mapping[str, Bins] | Literal["auto"] | None = None
 

@@ -69,12 +69,12 @@ class Column:
     def _code_of(self) -> dict[Hashable, int]:
         return {label: code for code, label in enumerate(self.levels)}
 
-    def code(self, label: Hashable) -> int:
+    def code(self, label: Any) -> int:
         """Return the code of a label, or of a number when the column was cut into bins."""
         try:
             return self._code_of[label]
         except (KeyError, TypeError):
-            if self.edges is not None and isinstance(label, Real) and not isnan(label):
+            if self.edges is not None and issubclass(type(label), Real) and not isnan(label):
                 return bisect_right(self.edges, float(label))
             raise UnknownLevelError(self.name, label, self.levels) from None
 
@@ -101,7 +101,7 @@ class Column:
         spelt: dict[str, Hashable] = {}
         for label in self.levels:
             text = str(label)
-            spellings = (text, text.lower(), text.upper()) if isinstance(label, bool | np.bool) else (text,)
+            spellings = (text, text.lower(), text.upper()) if isinstance(label, bool) else (text,)
             for spelling in spellings:
                 spelt.setdefault(spelling, label)
         return spelt

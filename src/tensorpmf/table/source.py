@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from tensorpmf.errors import InputError, LengthError, UnknownSourceError
 from tensorpmf.table.arrow import declares, factor_of_arrow
 from tensorpmf.table.factor import Factor, objects
-from tensorpmf.table.schema import default_names
+from tensorpmf.table.schema import check_names, default_names
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,18 @@ def source_of(obj: Any, names: Sequence[str] | None = None) -> Source:
     names
         What its columns are called, if it does not say so itself.
     """
-    if isinstance(obj, np.ndarray):
+    kind = obj.__class__
+    if issubclass(kind, np.ndarray):
         return _of_array(obj, names)
-    if isinstance(obj, Mapping):
+    if issubclass(kind, Mapping):
         return _of_columns(obj)
-    if isinstance(obj, list | tuple):
+    if issubclass(kind, list | tuple):
         return _of_records(obj, names)
     return _of_frame(obj)
 
 
 def factor_of(name: str, values: Any) -> Factor:
-    """Return the factor of one column: a list, an array, a series, or a single value.
+    """Return the factor of one column: a list, an array, a series, anything to iterate over, or a single value.
 
     Parameters
     ----------
@@ -71,15 +73,20 @@ def factor_of(name: str, values: Any) -> Factor:
     values
         The column.
     """
-    if isinstance(values, np.ndarray):
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    kind = values.__class__
+    if issubclass(kind, np.ndarray):
         return _factor_of_array(name, values)
-    if isinstance(values, str | bytes | frozenset) or not isinstance(values, Iterable):
-        values = [values]
-    if isinstance(values, list | tuple):
-        return Factor.of_objects(name, values)
-    if hasattr(values, "__array__") or hasattr(values, "__arrow_c_stream__"):
-        return _factor_of_series(name, values)
-    return Factor.of_objects(name, list(values))
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return factor_of_arrow(name, values)
+    series = nw.from_native(values, pass_through=True, series_only=True)
+    if isinstance(series, nw.Series):
+        _, factors = _of_narwhals(series.to_frame()).load([0])
+        return next(factors)
+    is_single = issubclass(kind, str | bytes | frozenset) or not issubclass(kind, Iterable)
+    return Factor.of_objects(name, [values] if is_single else list(values))
 
 
 def _of_columns(columns: Mapping[Any, Any]) -> Source:
@@ -131,33 +138,59 @@ def _factor_of_array(name: str, values: NDArray[Any]) -> Factor:
     if values.ndim != 1:
         raise InputError(f"column {name!r} must have one axis, got shape {values.shape}.")
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
+        return Factor.of_objects(name, values.tolist())  # in which masked values are None
     if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in {"Y", "M", "W"}:
         values = values.astype("M8[D]")
     if values.dtype.kind != "O":
-        try:
+        with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid):  # a type that Arrow does not know
             return factor_of_arrow(name, pa.array(np.ascontiguousarray(values), from_pandas=True))
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            pass  # a type that Arrow does not know
     return Factor.of_objects(name, values.tolist())
 
 
-def _of_frame(obj: Any) -> Source:
+def _of_frame(frame: Any) -> Source:
     import narwhals.stable.v2 as nw
     import pyarrow as pa
+    from narwhals.exceptions import DuplicateError
 
-    frame = nw.from_native(obj, pass_through=True, allow_series=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if isinstance(frame, nw.Series):
-        frame = frame.to_frame()
-    if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas_like():
-        return _of_pandas(frame.to_pandas())
-    if isinstance(frame, nw.DataFrame):
-        return source_of_arrow(pa.table(frame.to_native()))
+    try:
+        known = nw.from_native(frame, pass_through=True, allow_series=True)
+    except DuplicateError:
+        check_names([str(name) for name in frame.columns])
+        raise
+    if isinstance(known, nw.LazyFrame):
+        known = known.collect()
+    if isinstance(known, nw.Series):
+        known = known.to_frame()
+    if isinstance(known, nw.DataFrame):
+        return _of_narwhals(known)
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
         return source_of_arrow(pa.table(frame))
-    raise UnknownSourceError(type(obj).__name__)
+    raise UnknownSourceError(type(frame).__name__)
+
+
+def _of_narwhals(frame: Any) -> Source:
+    """Return the columns of a frame; those of pandas one by one, because Arrow does not take them all."""
+    import pyarrow as pa
+
+    if frame.implementation.is_pandas_like():
+        columns = frame.to_pandas()
+        names = [str(name) for name in columns.columns]
+        return Source.each(names, lambda ix: _factor_of_pandas(names[ix], columns.iloc[:, ix]), len(columns))
+    return source_of_arrow(pa.table(frame.to_native()))
+
+
+def _factor_of_pandas(name: str, series: Any) -> Factor:
+    import pyarrow as pa
+
+    if series.dtype == "category":
+        labels = objects(series.cat.categories.tolist())
+        return Factor.of(labels, series.cat.codes.to_numpy(), declared=True, ordered=series.cat.ordered)
+    if series.dtype != object:
+        with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):  # a type that Arrow does not know
+            array = pa.array(series, from_pandas=True)
+            if not isinstance(array.type, pa.BaseExtensionType):
+                return factor_of_arrow(name, array)
+    return Factor.of_objects(name, series.tolist())
 
 
 def source_of_arrow(table: Any, what: str = "the table", ours: frozenset[str] = frozenset()) -> Source:
@@ -178,29 +211,3 @@ def source_of_arrow(table: Any, what: str = "the table", ours: frozenset[str] = 
         return factor_of_arrow(field.name, table.column(ix), declared=field.name not in ours and declares(field))
 
     return Source.each(table.schema.names, factor, table.num_rows, what)
-
-
-def _of_pandas(frame: Any) -> Source:
-    def factor(ix: int) -> Factor:
-        return _factor_of_pandas(str(frame.columns[ix]), frame.iloc[:, ix])
-
-    return Source.each(frame.columns, factor, len(frame))
-
-
-def _factor_of_pandas(name: str, series: Any) -> Factor:
-    import pyarrow as pa
-
-    if series.dtype == "category":
-        labels = objects(series.cat.categories.tolist())
-        return Factor.of(labels, series.cat.codes.to_numpy(), declared=True, ordered=series.cat.ordered)
-    if series.dtype != object:
-        try:
-            return factor_of_arrow(name, pa.array(series, from_pandas=True))
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):
-            pass  # a type that Arrow does not know
-    return Factor.of_objects(name, series.tolist())
-
-
-def _factor_of_series(name: str, values: Any) -> Factor:
-    _, factors = _of_frame(values).load([0])
-    return next(factors)

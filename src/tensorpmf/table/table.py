@@ -22,7 +22,7 @@ from tensorpmf.table.bins import Bins
 from tensorpmf.table.cells import Cells, DenseCells, code_type, frozen
 from tensorpmf.table.encode import Unknown
 from tensorpmf.table.learn import Learner
-from tensorpmf.table.schema import Schema
+from tensorpmf.table.schema import Schema, default_names
 from tensorpmf.table.summary import summary
 from tensorpmf.table.triples import read_triples
 from tensorpmf.typing import Codes, Floats
@@ -278,7 +278,8 @@ def _weights_or_ones(table: CategoricalTable) -> Floats:
 
 
 def _whole_numbers(codes: ArrayLike, missing: int) -> NDArray[np.integer[Any]]:
-    array = codes.filled(missing) if isinstance(codes, np.ma.MaskedArray) else np.asarray(codes)
+    """Return codes as an array in which ``-1`` is missing."""
+    array: NDArray[Any] = np.asarray(np.ma.filled(codes, missing))  # pyright: ignore[reportUnknownArgumentType]
     if array.ndim != 2:
         raise InputError(f"codes must have two axes, rows and columns, got shape {array.shape}.")
     if array.dtype.kind not in "iu" and array.size:
@@ -286,31 +287,31 @@ def _whole_numbers(codes: ArrayLike, missing: int) -> NDArray[np.integer[Any]]:
             f"codes must be whole numbers, got an array of {array.dtype}.",
             hint=f"mark missing cells with {missing}; for labels use read_table.",
         )
-    if missing == -1:
-        return array.astype(np.int64, copy=False) if array.dtype.kind not in "iu" else array
-    return np.where(array == missing, -1, array.astype(np.int64))
+    return array if missing == -1 else np.where(array == missing, -1, array.astype(np.int64))
 
 
 def _schema_of_codes(codes: NDArray[Any], n_levels: Sequence[int] | None, names: Sequence[str] | None) -> Schema:
-    if codes.shape[1] == 0:
+    n_rows, n_columns = codes.shape
+    if n_columns == 0:
         raise NoColumnsError()
-    if codes.shape[0] == 0:
+    if n_rows == 0:
         raise NoRowsError()
-    if names is not None and len(names) != codes.shape[1]:
-        raise InputError(f"there are {codes.shape[1]} columns, but {len(names)} names.")
-    if n_levels is not None:
-        return Schema.from_n_levels([int(n) for n in n_levels], names)
-    schema = Schema.from_n_levels([max(int(top) + 1, 0) for top in codes.max(axis=0)], names)
-    for column in schema.columns:
-        if column.n_levels == 0:
-            raise UnobservedColumnError(column.name)
-    return schema
+    names = default_names(n_columns) if names is None else names
+    for what, given in (("names", names), ("numbers of levels", n_levels)):
+        if given is not None and len(given) != n_columns:
+            raise InputError(f"there are {n_columns} columns, but {len(given)} {what}.")
+    if n_levels is None:
+        n_levels = [int(largest) + 1 for largest in codes.max(axis=0)]
+        unobserved = [name for name, n in zip(names, n_levels, strict=True) if n < 1]
+        if unobserved:
+            raise UnobservedColumnError(unobserved[0])
+    return Schema.from_n_levels([int(n) for n in n_levels], names)
 
 
 def _check_range(codes: NDArray[Any], schema: Schema, missing: int) -> None:
     if codes.size == 0:
         return
-    low, high = codes.min(axis=0), codes.max(axis=0)
-    for column, least, most in zip(schema.columns, low.tolist(), high.tolist(), strict=True):
-        if least < -1 or most >= column.n_levels:
-            raise CodeRangeError(column.name, most if least >= -1 else least, column.n_levels, missing)
+    smallest, largest = codes.min(axis=0), codes.max(axis=0)
+    for column, low, high in zip(schema.columns, smallest.tolist(), largest.tolist(), strict=True):
+        if low < -1 or high >= column.n_levels:
+            raise CodeRangeError(column.name, high if low >= -1 else low, column.n_levels, missing)

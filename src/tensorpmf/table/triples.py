@@ -48,8 +48,10 @@ def read_triples(
     try:
         cells = cells_of_triples(schema, row_ix, position[column_ix], factor, len(row_labels), unknown)
     except DuplicateCellError as error:
-        column = schema.names[error.column]  # type: ignore[index]
-        raise DuplicateCellError(row_labels[error.row], column, error.n_duplicates) from None  # type: ignore[index]
+        row, column = error.row, error.column
+        assert isinstance(row, int), "cells know positions only"
+        assert isinstance(column, int), "cells know positions only"
+        raise DuplicateCellError(row_labels[row], schema.names[column], error.n_duplicates) from None
     return schema, cells, row_labels
 
 
