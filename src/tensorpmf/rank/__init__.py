@@ -1,1 +1,1 @@
-
+"""How many components: criteria, candidates, pruning."""
