@@ -2,4 +2,5 @@
 
 #include <nanobind/nanobind.h>
 
-void bind_marginals(nanobind::module_& m);
+// `isa` names the instruction set in use.
+void bind_marginals(nanobind::module_& m, const char* (*isa)());

@@ -242,7 +242,7 @@ NB_MODULE(_native, m) {
     m.def("accumulate", &accumulate, "packing"_a, "tables"_a, "rows"_a);
     m.def("log_normaliser", &log_normaliser, "packing"_a, "tables"_a, "rows"_a);
     m.def("responsibilities", &responsibilities, "packing"_a, "tables"_a, "rows"_a);
-    bind_marginals(m);
+    bind_marginals(m, [] { return chosen->name; });
 }
 
 }  // namespace tensorpmf

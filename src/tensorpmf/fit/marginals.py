@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from tensorpmf.errors import InputError, UnobservedTogetherError
+from tensorpmf.errors import UnobservedTogetherError
 from tensorpmf.kernels.estep import Counts, LogTables, accumulate
 from tensorpmf.kernels.marginals import Subsets, accumulate_marginals, count_marginals
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.kernels.stacked import offsets_of
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Floats, Ints
 
 Weighting: TypeAlias = Literal["equal", "counts"]
-
-
-class Target(Protocol):
-    """Empirical distributions to be met."""
-
-    @property
-    def negative_entropy(self) -> float:
-        """The sum over all cells of ``w x log x``: the log-likelihood of a model that meets them all."""
-        ...
-
-    def accumulate(self, weights: Floats, factors: Floats) -> Counts:
-        """Return the statistics of one EM pass; they sum to one over the components."""
-        ...
-
-
-class Tally(Protocol):
-    """What rows add up to before they are made a target."""
-
-    def __add__(self, other: Self, /) -> Self: ...
-
-    def target(self, schema: Schema, weighting: Weighting) -> Target:
-        """Return the empirical distributions."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +83,13 @@ class Marginals:
 
     def _by_column(self) -> Iterator[tuple[int, Floats, list[Ints]]]:
         """Each column of each subset, its marginal with that column first, and the stacked levels of the others."""
-        offsets = offsets_of(self.subsets.n_levels)
-        for columns, table in zip(self.subsets.columns, self.subsets.tables(self.cells), strict=True):
+        stacked = np.arange(self.subsets.offsets[-1], dtype=np.int64)
+        for columns, table in zip(self.subsets.columns.tolist(), self.subsets.tables(self.cells), strict=True):
             for axis, column in enumerate(columns):
-                others = np.delete(columns, axis)
-                grid = np.meshgrid(*(np.arange(offsets[n], offsets[n + 1]) for n in others), indexing="ij")
+                others = [stacked[self.subsets.span(other)] for other in columns if other != column]
+                grid: list[Ints] = list(np.meshgrid(*others, indexing="ij"))
                 flat = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
-                yield int(column), flat, [levels.ravel() for levels in grid]
+                yield column, flat, [levels.ravel() for levels in grid]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +143,9 @@ class SubsetTally:
         for group in self.subsets.groups:
             by_level = self.subsets.matrix(cells, group).sum(axis=0)
             n_seen[group.subsets] = np.add.reduceat(by_level, group.starts)
-        unseen = np.setdiff1d(np.arange(schema.n_columns), self.subsets.columns[n_seen > 0])
+        unseen: Ints = np.setdiff1d(np.arange(schema.n_columns), self.subsets.columns[n_seen > 0])
         if len(unseen):
-            raise UnobservedTogetherError([schema.names[column] for column in unseen], self.subsets.order)
+            raise UnobservedTogetherError([schema.names[int(column)] for column in unseen], self.subsets.order)
         weights = n_seen if weighting == "counts" else (n_seen > 0).astype(np.float64)
         weights = weights / weights.sum()
         scale = np.divide(weights, n_seen, out=np.zeros_like(weights), where=n_seen > 0)
@@ -183,39 +158,21 @@ class SubsetTally:
 
 @dataclass(frozen=True, eq=False)
 class CompleteRows:
-    """Rows without a missing cell: the empirical distribution over all columns at once, held sparse.
+    """The empirical distribution over all columns at once, held sparse.
 
     Parameters
     ----------
     rows
-        Distinct rows with their weights.
+        Distinct rows, none with a missing cell, and the probability of each as its weight.
     """
 
     rows: Rows
 
-    @classmethod
-    def of(cls, rows: Rows) -> CompleteRows:
-        """Return the complete ones among some rows."""
-        codes = rows.dense()
-        return cls(rows.take((codes >= 0).all(axis=1)).merged())
-
-    def __add__(self, other: CompleteRows) -> CompleteRows:
-        codes = np.concatenate([self.rows.dense(), other.rows.dense()])
-        weights = np.concatenate([_weights(self.rows), _weights(other.rows)])
-        return CompleteRows(Rows.from_codes(codes, self.rows.n_levels, weights).merged())
-
-    def target(self, schema: Schema, weighting: Weighting) -> CompleteRows:
-        """Return the same rows, their weights divided by their sum."""
-        if self.rows.total_weight == 0:
-            raise UnobservedTogetherError(schema.names, schema.n_columns)
-        weights = _weights(self.rows) / self.rows.total_weight
-        return CompleteRows(Rows.from_codes(self.rows.dense(), self.rows.n_levels, weights))
-
     @cached_property
     def negative_entropy(self) -> float:
-        """The sum over all rows of ``w log w``."""
-        weights = _weights(self.rows)
-        return float(weights @ np.log(weights, out=np.zeros_like(weights), where=weights > 0))
+        """The sum over all rows of ``x log x``."""
+        x = _weights(self.rows)
+        return float(x @ np.log(x, out=np.zeros_like(x), where=x > 0))
 
     def accumulate(self, weights: Floats, factors: Floats) -> Counts:
         """Return the statistics of one EM pass over the rows."""
@@ -223,31 +180,41 @@ class CompleteRows:
             return accumulate(self.rows, LogTables(np.log(weights), np.log(factors)))
 
 
-def tally_of_tables(schema: Schema, tables: Mapping[Sequence[Hashable], ArrayLike]) -> SubsetTally:
-    """Return marginals that are known already as if they had been counted.
+@dataclass(frozen=True, eq=False)
+class CompleteTally:
+    """The complete ones among some rows.
 
     Parameters
     ----------
-    schema
-        The columns.
-    tables
-        For each tuple of column names or positions, all equally long, an array with one axis a column.
+    rows
+        Distinct rows, none with a missing cell, and how much each counts.
     """
-    given = {tuple(schema.ix(c) if isinstance(c, str) else int(c) for c in key): np.asarray(table, dtype=np.float64)
-             for key, table in tables.items()}  # fmt: skip
-    for key, table in given.items():
-        shape = tuple(schema.n_levels[column] for column in key)
-        if table.shape != shape:
-            raise InputError(f"the marginal of columns {key} must have shape {shape}, got {table.shape}.")
-        if not (np.isfinite(table).all() and (table >= 0).all() and table.any()):
-            raise InputError(f"the marginal of columns {key} must be finite, not negative, and not all zero.")
-    by_columns = {frozenset(key): (key, table) for key, table in given.items()}
-    subsets = Subsets.of([list(key) for key in given], schema.n_levels)
-    cells = np.empty(subsets.n_cells)
-    for columns, cell_table in zip(subsets.columns.tolist(), subsets.tables(cells), strict=True):
-        key, table = by_columns[frozenset(columns)]
-        cell_table[...] = table.transpose([key.index(column) for column in columns])
-    return SubsetTally(subsets, cells=cells)
+
+    rows: Rows
+
+    @classmethod
+    def of(cls, rows: Rows) -> CompleteTally:
+        """Return the complete ones among some rows."""
+        return cls(rows.take((rows.dense() >= 0).all(axis=1)).merged())
+
+    def __add__(self, other: CompleteTally) -> CompleteTally:
+        codes = np.concatenate([self.rows.dense(), other.rows.dense()])
+        weights = np.concatenate([_weights(self.rows), _weights(other.rows)])
+        return CompleteTally(Rows.from_codes(codes, self.rows.n_levels, weights).merged())
+
+    def target(self, schema: Schema, weighting: Weighting) -> CompleteRows:
+        """Return the same rows, their weights divided by their sum; there is nothing to weigh against each other."""
+        if self.rows.total_weight == 0:
+            raise UnobservedTogetherError(schema.names, schema.n_columns)
+        weights = _weights(self.rows) / self.rows.total_weight
+        return CompleteRows(Rows.from_codes(self.rows.dense(), self.rows.n_levels, weights))
+
+
+Tally: TypeAlias = SubsetTally | CompleteTally
+"""What rows add up to before it is made a target."""
+
+Target: TypeAlias = Marginals | CompleteRows
+"""What a model is fitted to."""
 
 
 def _n_cells(rows: Rows) -> int:

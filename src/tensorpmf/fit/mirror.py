@@ -8,19 +8,20 @@ exponentiated gradients, with Armijo's rule for the step, until it hardly moves;
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 
 from tensorpmf.fit.marginals import Marginals, Unfolding
-from tensorpmf.kernels.marginals import TINY, lead_table
-from tensorpmf.kernels.stacked import offsets_of
 from tensorpmf.typing import Floats
 
 SHRINK, SLOPE, LEAST_STEP = 0.5, 1e-3, 1e-5
 FIRST_STEP_OF_FACTORS, FIRST_STEP_OF_WEIGHTS = 0.5, 0.2
 MOST_STEPS_OF_FACTORS, MOST_STEPS_OF_WEIGHTS = 1000, 100
 HARDLY_MOVES = 1e-4
+TINY = 1e-300
+"""Stands for a model's probability of zero, so that empty cells may have one."""
 
 Evaluate: TypeAlias = Callable[[Floats], tuple[float, list[Floats]]]
 """Returns the cost of a point, and the model's marginals there."""
@@ -40,14 +41,12 @@ def sweep(target: Marginals, weights: Floats, factors: Floats) -> tuple[float, F
         (R,) and (n_stacked_levels, R) where to begin.
     """
     scale = target.subsets.n_subsets
-    offsets = offsets_of(target.subsets.n_levels)
     cost_at_entry, _ = _of_weights(target, factors)[0](weights)
     factors = factors.copy()
-    for unfolding, start, stop in zip(target.unfoldings, offsets[:-1], offsets[1:], strict=True):
+    for column, unfolding in enumerate(target.unfoldings):
         evaluate, gradient = _of_factor(unfolding, weights, factors, scale)
-        factors[start:stop] = descend(
-            factors[start:stop], evaluate, gradient, FIRST_STEP_OF_FACTORS, MOST_STEPS_OF_FACTORS
-        )
+        span = target.subsets.span(column)
+        factors[span] = descend(factors[span], evaluate, gradient, FIRST_STEP_OF_FACTORS, MOST_STEPS_OF_FACTORS)
     evaluate, gradient = _of_weights(target, factors)
     weights = descend(weights, evaluate, gradient, FIRST_STEP_OF_WEIGHTS, MOST_STEPS_OF_WEIGHTS)
     return -cost_at_entry / scale, weights, factors
@@ -87,9 +86,15 @@ def descend(point: Floats, evaluate: Evaluate, gradient: Gradient, step: float, 
 
 
 def _exponentiated(point: Floats, change: Floats) -> Floats:
-    """The point times exp(-change), each column normalised."""
-    moved = point * np.exp(change.min(axis=0) - change)
-    return moved / moved.sum(axis=0)
+    """Return the point times exp(-change), each column normalised."""
+    moved: Floats = point * np.exp(change.min(axis=0) - change)
+    moved /= moved.sum(axis=0)
+    return moved
+
+
+def _khatri_rao(one: Floats, other: Floats) -> Floats:
+    """Products of all pairs of rows."""
+    return (one[:, None] * other).reshape(-1, one.shape[1])
 
 
 def _of_factor(unfolding: Unfolding, weights: Floats, factors: Floats, scale: float) -> tuple[Evaluate, Gradient]:
@@ -111,23 +116,19 @@ def _of_factor(unfolding: Unfolding, weights: Floats, factors: Floats, scale: fl
 
 def _of_weights(target: Marginals, factors: Floats) -> tuple[Evaluate, Gradient]:
     """Cost and gradient in the weights of the components."""
-    subsets, scale = target.subsets, target.subsets.n_subsets
-    offsets = offsets_of(subsets.n_levels)
-    parts = []
-    for group in subsets.groups:
-        lead = lead_table(np.ones(factors.shape[1]), [factors[offsets[n] : offsets[n + 1]] for n in group.lead])
-        parts.append((subsets.matrix(target.cells, group), lead.reshape(-1, factors.shape[1]), factors[group.levels]))
+    subsets, scale, ones = target.subsets, target.subsets.n_subsets, np.ones(factors.shape[1])
+    cells = [subsets.matrix(target.cells, group) for group in subsets.groups]
+    followers = [factors[group.levels] for group in subsets.groups]
+    leads = [reduce(_khatri_rao, (factors[subsets.span(column)] for column in group.lead)) for group in subsets.groups]
 
     def evaluate(point: Floats) -> tuple[float, list[Floats]]:
-        models = [np.maximum((lead * point) @ follower.T, TINY) for _, lead, follower in parts]
-        return -scale * sum(
-            float(np.vdot(cells, np.log(model))) for (cells, *_), model in zip(parts, models, strict=True)
-        ), models
+        model = [np.maximum((lead * point) @ follower.T, TINY) for lead, follower in zip(leads, followers, strict=True)]
+        return -scale * sum(float(np.vdot(x, np.log(m))) for x, m in zip(cells, model, strict=True)), model
 
-    def gradient(models: list[Floats]) -> Floats:
-        return -scale * sum(
-            (lead * ((cells / model) @ follower)).sum(axis=0)
-            for (cells, lead, follower), model in zip(parts, models, strict=True)
-        )
+    def gradient(model: list[Floats]) -> Floats:
+        slope = np.zeros_like(ones)
+        for x, m, lead, follower in zip(cells, model, leads, followers, strict=True):
+            slope -= scale * (lead * ((x / m) @ follower)).sum(axis=0)
+        return slope
 
     return evaluate, gradient

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 from math import comb
-from typing import Any, Literal, TypeAlias
+from operator import index
+from typing import Any, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from tensorpmf.errors import MemoryLimitError, SettingError, UnconnectedColumnsError
+from tensorpmf.errors import MemoryLimitError, SettingError, UnconnectedColumnsError, UnknownColumnError
 from tensorpmf.kernels.marginals import Subsets
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Ints
@@ -58,8 +59,8 @@ def choose_subsets(schema: Schema, order: int, choice: Choice, seed: int, max_me
 
 
 def n_cells_of_all(n_levels: Sequence[int], order: int) -> int:
-    """Return how many cells the marginals of all subsets have: an elementary symmetric polynomial of the level counts."""
-    polynomial = [1] + [0] * order
+    """Return how many cells the marginals of all subsets have, without looking at any of them."""
+    polynomial = [1] + [0] * order  # the elementary symmetric polynomials of the level counts
     for n in n_levels:
         for power in range(order, 0, -1):
             polynomial[power] += n * polynomial[power - 1]
@@ -107,8 +108,9 @@ def draw(n_columns: int, order: int, n_subsets: int, seed: int) -> Ints:
 
 def _chain(columns: Ints, order: int) -> Ints:
     """Subsets that overlap in one column each and cover all."""
-    starts = np.arange(0, len(columns) - 1, order - 1)
-    return columns[(starts[:, None] + np.arange(order)) % len(columns)]
+    starts = np.arange(0, len(columns) - 1, order - 1, dtype=np.int64)
+    chain: Ints = columns[(starts[:, None] + np.arange(order, dtype=np.int64)) % len(columns)]
+    return chain
 
 
 def _balanced(n_columns: int, n_subsets: int, without: Ints, rng: np.random.Generator) -> Ints:
@@ -129,7 +131,9 @@ def _balanced(n_columns: int, n_subsets: int, without: Ints, rng: np.random.Gene
 
 def _number(columns: Ints, n_columns: int) -> Ints:
     """(n_subsets,) a number for each subset, whatever the order of its columns."""
-    return np.asarray(np.sort(columns, axis=1) @ (n_columns ** np.arange(columns.shape[1])))
+    digits = n_columns ** np.arange(columns.shape[1], dtype=np.int64)
+    numbers: Ints = (np.sort(columns, axis=1) * digits).sum(axis=1)
+    return numbers
 
 
 def _how_many(choice: float, n_columns: int, order: int) -> int:
@@ -145,7 +149,7 @@ def _how_many(choice: float, n_columns: int, order: int) -> int:
 
 def _explicit(choice: Any, schema: Schema, order: int) -> Ints:
     try:
-        subsets = [[_position(column, schema) for column in subset] for subset in choice]
+        subsets = [[position(column, schema) for column in subset] for subset in choice]
     except TypeError:
         raise _bad_choice(choice) from None
     if not all(len(subset) == len(set(subset)) == order for subset in subsets):
@@ -153,16 +157,25 @@ def _explicit(choice: Any, schema: Schema, order: int) -> Ints:
     columns = np.array(sorted({tuple(sorted(subset)) for subset in subsets}), dtype=np.int64).reshape(-1, order)
     alone = _not_connected(columns, schema.n_columns)
     if len(alone):
-        raise UnconnectedColumnsError([schema.names[column] for column in alone], schema.names[0])
+        raise UnconnectedColumnsError([schema.names[int(column)] for column in alone], schema.names[0])
     return columns
 
 
-def _position(column: Hashable, schema: Schema) -> int:
+def position(column: Any, schema: Schema) -> int:
+    """Return the position of a column that is told by its name or its position.
+
+    Parameters
+    ----------
+    column
+        The name or the position.
+    schema
+        The columns.
+    """
     if isinstance(column, str):
         return schema.ix(column)
-    if isinstance(column, (int, np.integer)) and 0 <= column < schema.n_columns:
-        return int(column)
-    raise SettingError("CTF", "triplets", f"column names, or positions 0 to {schema.n_columns - 1}", column)
+    if isinstance(column, SupportsIndex) and 0 <= index(column) < schema.n_columns:
+        return index(column)
+    raise UnknownColumnError(column, schema.names)
 
 
 def _not_connected(columns: Ints, n_columns: int) -> Ints:

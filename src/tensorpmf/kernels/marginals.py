@@ -1,15 +1,19 @@
 """What rows show of small subsets of their columns: counting it, and the EM pass over the cells of such marginals.
 
-A subset is split into its *lead* (all columns but one) and its *follower*. Subsets with the same lead are kept together:
-their counts form one matrix, cells of the lead by stacked levels of the followers, so that what is done with the lead
-is done once, and one matrix product serves all of them.
+A subset is split into its *lead* (all columns but one) and its *follower*. Subsets with the same lead are kept
+together: their counts form one matrix, cells of the lead by stacked levels of the followers, so that what is done with
+the lead is done once, and one matrix product serves all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +22,13 @@ from tensorpmf.kernels import _native
 from tensorpmf.kernels.estep import Counts
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.stacked import offsets_of
-from tensorpmf.typing import Floats, Ints
+from tensorpmf.typing import Codes, Floats, Ints
+
+Result = TypeVar("Result")
 
 ROWS_AT_ONCE = 1 << 15
-TINY = 1e-300
-"""Stands for a model's probability of zero, so that empty cells may have one."""
+CELLS_A_PART = 1 << 16
+MOST_PARTS = 16
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,6 @@ class Group:
     ----------
     lead
         (order - 1,) columns they share.
-    followers
-        (n_followers,) the one column each has besides.
     shape
         How many levels each column of the lead has.
     subsets
@@ -48,11 +52,26 @@ class Group:
     """
 
     lead: tuple[int, ...]
-    followers: Ints
     shape: tuple[int, ...]
     subsets: slice
     levels: Ints
     starts: Ints
+    cells: slice
+
+
+@dataclass(frozen=True)
+class Part:
+    """Groups that one thread works on.
+
+    Parameters
+    ----------
+    group_starts
+        (n_groups + 1,) the subset at which each group begins.
+    cells
+        Where their cells lie.
+    """
+
+    group_starts: Ints
     cells: slice
 
 
@@ -73,9 +92,10 @@ class Subsets:
 
     @classmethod
     def of(cls, columns: ArrayLike, n_levels: tuple[int, ...]) -> Subsets:
-        """Return subsets ordered by lead; of the pairs within a triplet, one whose positions are both odd or both even leads.
+        """Return subsets ordered by lead.
 
-        Any triplet has such a pair, and half as many pairs lead as would otherwise.
+        In a triplet a pair of columns leads whose positions are both even or both odd. There always is one, and half as
+        many pairs lead as would otherwise.
 
         Parameters
         ----------
@@ -100,7 +120,16 @@ class Subsets:
     @property
     def order(self) -> int:
         """How many columns each subset has."""
-        return self.columns.shape[1]
+        return int(self.columns.shape[1])
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """(n_columns + 1,) where each column's levels begin when those of all columns are stacked."""
+        return offsets_of(self.n_levels)
+
+    def span(self, column: int) -> slice:
+        """Return where a column's levels are stacked."""
+        return slice(int(self.offsets[column]), int(self.offsets[column + 1]))
 
     @cached_property
     def n_cells(self) -> int:
@@ -120,18 +149,29 @@ class Subsets:
         return tuple(self._groups())
 
     def _groups(self) -> Iterator[Group]:
-        offsets = offsets_of(self.n_levels)
+        stacked = np.arange(self.offsets[-1], dtype=np.int64)
         cells_before = 0
         for start, stop in zip(self.group_starts[:-1], self.group_starts[1:], strict=True):
             lead = tuple(int(column) for column in self.columns[start, :-1])
-            followers = self.columns[start:stop, -1]
+            followers = [int(column) for column in self.columns[start:stop, -1]]
             shape = tuple(self.n_levels[column] for column in lead)
-            levels = np.concatenate([np.arange(offsets[column], offsets[column + 1]) for column in followers])
+            levels = np.concatenate([stacked[self.span(column)] for column in followers])
             starts = offsets_of([self.n_levels[column] for column in followers])[:-1]
             n_cells = int(np.prod(shape)) * len(levels)
             cells = slice(cells_before, cells_before + n_cells)
             cells_before += n_cells
-            yield Group(lead, followers, shape, slice(int(start), int(stop)), levels, starts, cells)
+            yield Group(lead, shape, slice(int(start), int(stop)), levels, starts, cells)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The groups in parts of about as many cells; how many there are depends on the cells alone."""
+        n_parts = int(np.clip(self.n_cells // CELLS_A_PART, 1, MOST_PARTS))
+        ends = np.array([group.cells.stop for group in self.groups])
+        cuts = np.unique(np.searchsorted(ends, self.n_cells * np.arange(n_parts) // n_parts, side="right"))
+        return tuple(
+            Part(self.group_starts[start : stop + 1], slice(self.groups[start].cells.start, int(ends[stop - 1])))
+            for start, stop in pairwise([*cuts.tolist(), len(ends)])
+        )
 
     def matrix(self, cells: Floats, group: Group) -> Floats:
         """Return the view of one group's cells: lead cells by stacked follower levels."""
@@ -162,7 +202,11 @@ def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) ->
         piece = rows.take(slice(start, start + ROWS_AT_ONCE))
         codes = np.ascontiguousarray(piece.dense().T, dtype=np.int32)
         weights = np.ones(piece.n_rows) if piece.weights is None else piece.weights
-        _native.count_marginals(codes, weights, levels, subsets.columns, subsets.group_starts, counts)
+
+        def count(part: Part, codes: Codes = codes, weights: Floats = weights) -> None:
+            _native.count_marginals(codes, weights, levels, subsets.columns, part.group_starts, counts[part.cells])
+
+        _on_threads(count, subsets.parts)
     return counts
 
 
@@ -183,38 +227,23 @@ def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, facto
     factors
         (n_stacked_levels, R) factors, columns stacked.
     """
-    offsets = offsets_of(subsets.n_levels)
-    total = np.zeros_like(weights)
-    by_level = np.zeros_like(factors)
-    log_norm = 0.0
-    for group in subsets.groups:
-        observed = subsets.matrix(cells, group)
-        spans = [slice(offsets[column], offsets[column + 1]) for column in group.lead]
-        lead = lead_table(weights, [factors[span] for span in spans])
-        joint, follower = lead.reshape(-1, len(weights)), factors[group.levels]
-        model = np.maximum(joint @ follower.T, TINY)
-        ratio = observed / model
-        log_norm += float(np.vdot(observed, np.log(model, out=model)))
-        by_level[group.levels] += follower * (ratio.T @ joint)
-        share = lead * (ratio @ follower).reshape(lead.shape)
-        axes = set(range(len(spans)))
-        for axis, span in enumerate(spans):
-            by_level[span] += share.sum(axis=tuple(axes - {axis}))
-        total += share.sum(axis=tuple(axes))
-    return Counts(total, by_level, log_norm)
+    weights, factors = np.ascontiguousarray(weights), np.ascontiguousarray(factors)
+
+    def share(part: Part) -> Counts:
+        counts, by_level = np.zeros_like(weights), np.zeros_like(factors)
+        log_norm = _native.accumulate_marginals(
+            cells[part.cells], subsets.offsets, subsets.columns, part.group_starts, weights, factors, counts, by_level
+        )
+        return Counts(counts, by_level, log_norm)
+
+    first, *others = _on_threads(share, subsets.parts)
+    return sum(others, start=first)
 
 
-def lead_table(weights: Floats, factors: list[Floats]) -> Floats:
-    """Return (*shape, R) the weight of each component times its probabilities of the levels of some columns.
-
-    Parameters
-    ----------
-    weights
-        (R,) component weights.
-    factors
-        One (I, R) array a column.
-    """
-    table = weights
-    for factor in factors:
-        table = table[..., None, :] * factor
-    return table
+def _on_threads(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    """Return what each part gives, in order; how many threads there are changes nothing in it."""
+    n_threads = min(len(parts), int(os.environ.get("TENSORPMF_THREADS", 0)) or os.cpu_count() or 1)
+    if n_threads == 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, parts))

@@ -12,7 +12,6 @@ import numpy as np
 from tensorpmf.kernels.estep import Counts, LogTables
 from tensorpmf.kernels.marginals import Subsets
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.kernels.stacked import offsets_of
 from tensorpmf.typing import Floats
 
 
@@ -81,15 +80,14 @@ def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) ->
 
 def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, factors: Floats) -> Counts:
     """One EM pass over the cells of all marginals: each cell that counts anything is shared among the components."""
-    offsets = offsets_of(subsets.n_levels)
     counts = Counts(np.zeros_like(weights), np.zeros_like(factors), 0.0)
     for columns, table in zip(subsets.columns, subsets.tables(cells), strict=True):
         for codes in zip(*np.nonzero(table), strict=True):
             gamma = weights.copy()
             for column, code in zip(columns, codes, strict=True):
-                gamma *= factors[offsets[column] + code]
+                gamma *= factors[subsets.offsets[column] + code]
             share = table[codes] * gamma / gamma.sum()
             for column, code in zip(columns, codes, strict=True):
-                counts.factors[offsets[column] + code] += share
+                counts.factors[subsets.offsets[column] + code] += share
             counts = Counts(counts.weights + share, counts.factors, counts.log_norm + table[codes] * np.log(gamma.sum()))
     return counts
