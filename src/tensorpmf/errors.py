@@ -403,6 +403,23 @@ class MarginalError(InputError):
         super().__init__(f"the marginals cannot be used: {problem}.")
 
 
+class NoLabelError(InputError):
+    """A classifier was given rows none of which has a class."""
+
+    def __init__(self) -> None:
+        super().__init__("no row has a label, so there are no classes to learn.", hint="for rows alone use PMFDensity.")
+
+
+class NoMixtureError(InputError):
+    """Something was asked that only a mixture can answer."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"a {kind} is no mixture, so its rows belong to no components.", hint="fit with VB, EM or CTF instead."
+        )
+
+
 def listing(items: Iterable[Hashable], most: int = 10) -> str:
     """Return ``'a', 'b', 'c'``, cut short with a count when there are many."""
     items = list(items)
