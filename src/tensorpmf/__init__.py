@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tensorpmf.errors import TensorPMFError as TensorPMFError
+    from tensorpmf.fit.coupled import CTF as CTF
+    from tensorpmf.fit.given import fit_marginals as fit_marginals
     from tensorpmf.fit.result import FitResult as FitResult
     from tensorpmf.fit.run import fit as fit
     from tensorpmf.fit.vb import VB as VB
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __version__: str
 
 _HOME = {
+    "CTF": "fit.coupled",
     "CategoricalTable": "table.table",
     "Column": "table.schema",
     "DirichletPosterior": "pmf.posterior",
@@ -39,6 +42,7 @@ _HOME = {
     "TensorPMFError": "errors",
     "VB": "fit.vb",
     "fit": "fit.run",
+    "fit_marginals": "fit.given",
     "kl_divergence": "pmf.compare",
     "kruskal_max_rank": "pmf.kruskal",
     "load": "pmf.io",

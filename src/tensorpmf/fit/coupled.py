@@ -7,32 +7,28 @@ distributions: identifiability and algorithm", AISTATS 2019. The default iterati
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
-from tensorpmf.fit import mirror
+from tensorpmf.fit import mirror, simplexes
 from tensorpmf.fit.contract import Algorithm, Info
-from tensorpmf.fit.marginals import CompleteRows, Marginals, SubsetTally, Tally, Target, Weighting, tally_of_tables
-from tensorpmf.fit.result import FitResult
-from tensorpmf.fit.run import fit
+from tensorpmf.fit.marginals import CompleteTally, Marginals, SubsetTally, Tally, Target, Weighting
 from tensorpmf.fit.subsets import Choice, choose_subsets
 from tensorpmf.kernels.marginals import Subsets
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.kernels.stacked import column_sums, spread
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.schema import Schema
-from tensorpmf.typing import Floats, Ints
-
-FLOOR = 1e-100
-"""Stands for a probability of zero where a logarithm is needed."""
+from tensorpmf.typing import Floats
 
 DEAD = 1e-9
 """A component that weighs less holds no mass."""
+
+LEAST = 1e-60
+"""No jump takes a probability below this: even the product of three is no zero, from which nothing comes back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +71,13 @@ class CTF(Algorithm[CTFState, Any]):
     rank), whatever the number of rows. Acceleration by :class:`SQUAREM` pays.
 
     Missing data: a row counts in every subset it observes wholly, so ``order=2`` loses least and ``order="full"`` reads
-    *complete rows only* and throws all others away; where every fifth cell is missing of ten columns, that is 9 rows of 10.
+    *complete rows only* and throws all others away: of ten columns with every fifth cell missing, that is 9 rows in 10.
     With nothing missing ``order="full"`` is maximum likelihood, the optimum of :class:`EM`.
 
     Parameters
     ----------
     rank
-        How many components the model has.
+        How many components there are; it may be left out only where :func:`select_rank` tries several.
     order
         How many columns a subset has: 3, 2 (pairs; in general not enough to tell the components), or ``"full"`` for all
         columns at once, held sparse.
@@ -102,12 +98,12 @@ class CTF(Algorithm[CTFState, Any]):
     --------
     >>> import numpy as np, tensorpmf as tp
     >>> codes = np.random.default_rng(0).integers(0, 2, size=(500, 4))
-    >>> result = tp.fit(tp.CategoricalTable.from_codes(codes), CTF(rank=2))
+    >>> result = tp.fit(tp.CategoricalTable.from_codes(codes), tp.CTF(rank=2))
     >>> result.rank
     2
     """
 
-    rank: int
+    rank: int | None = None
     order: Literal[2, 3, "full"] = 3
     method: Literal["em", "mirror"] = "em"
     weights: Weighting = "equal"
@@ -116,8 +112,8 @@ class CTF(Algorithm[CTFState, Any]):
     max_memory: float = 4 * 2**30
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.rank, (int, np.integer)) and self.rank >= 1):
-            raise SettingError("CTF", "rank", "a whole number >= 1", self.rank)
+        if self.rank is not None:
+            whole_number("CTF", "rank", self.rank, at_least=1)
         if self.order not in (2, 3, "full"):
             raise SettingError("CTF", "order", '2, 3 or "full"', self.order)
         if self.method not in ("em", "mirror"):
@@ -126,22 +122,26 @@ class CTF(Algorithm[CTFState, Any]):
             raise SettingError("CTF", "weights", '"equal" or "counts"', self.weights)
         if self.order == "full" and self.method == "mirror":
             raise SettingError("CTF", "method", '"em" when order="full"', self.method)
-        if not self.max_memory > 0:
-            raise SettingError("CTF", "max_memory", "a number of bytes > 0", self.max_memory)
+        positive_number("CTF", "max_memory", self.max_memory)
 
     def start(self, schema: Schema, rng: np.random.Generator) -> CTFState:
         """Return random factors and equal weights."""
-        subsets = None
+        if self.rank is None:
+            raise SettingError("CTF", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
+        rank, subsets = int(self.rank), None
         if self.order != "full":
             subsets = choose_subsets(schema, self.order, self.triplets, self.triplet_seed, self.max_memory)
-        factors = rng.random((int(schema.offsets[-1]), self.rank))
-        return CTFState(
-            schema, np.full(self.rank, 1 / self.rank), normalised(factors, factors, schema.offsets), subsets
-        )
+        noise = rng.random((int(schema.offsets[-1]), rank))
+        return CTFState(schema, np.full(rank, 1 / rank), simplexes.normalised(noise, noise, schema.offsets), subsets)
+
+    def grow(self, state: CTFState, rng: np.random.Generator) -> CTFState:
+        """Return a starting point with one component more, the heaviest one split; what was counted stays."""
+        weights, factors = simplexes.split_heaviest(state.weights, state.factors, state.schema, rng)
+        return replace(state, weights=weights, factors=factors)
 
     def summarise(self, block: Rows, state: CTFState) -> Tally:
         """Return what one block of rows shows of the subsets."""
-        return CompleteRows.of(block) if state.subsets is None else SubsetTally.of(block, state.subsets)
+        return CompleteTally.of(block) if state.subsets is None else SubsetTally.of(block, state.subsets)
 
     def reads_data(self, state: CTFState) -> bool:
         """Only until the marginals are counted."""
@@ -158,7 +158,7 @@ class CTF(Algorithm[CTFState, Any]):
         else:
             counts = target.accumulate(state.weights, state.factors)
             log_norm, weights = counts.log_norm, counts.weights / counts.weights.sum()
-            factors = normalised(counts.factors, state.factors, state.schema.offsets)
+            factors = simplexes.normalised(counts.factors, state.factors, state.schema.offsets)
         after = replace(state, weights=weights, factors=factors, target=target)
         return after, Info(objective=log_norm - target.negative_entropy, rank=int((weights > DEAD).sum()))
 
@@ -168,78 +168,13 @@ class CTF(Algorithm[CTFState, Any]):
 
     def to_vector(self, state: CTFState) -> Floats:
         """Return the logarithms of weights and factors, flat."""
-        return np.log(np.maximum(np.concatenate([state.weights, state.factors.ravel()]), FLOOR))
+        return simplexes.to_logarithms(state.weights, state.factors)
 
     def from_vector(self, vector: Floats, state: CTFState) -> CTFState:
-        """Return the state a flat vector of logarithms stands for, normalised."""
-        offsets = state.schema.offsets
-        log_weights, log_factors = vector[: self.rank], vector[self.rank :].reshape(-1, self.rank)
-        weights = np.maximum(np.exp(log_weights - log_weights.max()), FLOOR)
-        tops = spread(np.maximum.reduceat(log_factors, offsets[:-1], axis=0), offsets)
-        factors = np.maximum(np.exp(log_factors - tops), FLOOR)
-        return replace(state, weights=weights / weights.sum(), factors=normalised(factors, factors, offsets))
+        """Return the state whose logarithms, up to constants, these are; no probability is zero."""
+        weights, factors = simplexes.from_logarithms(vector, len(state.weights), state.schema.offsets)
+        return replace(state, weights=np.maximum(weights, LEAST), factors=np.maximum(factors, LEAST))
 
-
-def normalised(counts: Floats, otherwise: Floats, offsets: Ints) -> Floats:
-    """Return factors that sum to one within each column; where nothing was counted, the other ones.
-
-    Parameters
-    ----------
-    counts, otherwise
-        (n_stacked_levels, R) what to divide by its sums, and factors.
-    offsets
-        (n_columns + 1,) where each column's levels begin.
-    """
-    sums = spread(column_sums(counts, offsets), offsets)
-    return np.divide(counts, sums, out=otherwise.copy(), where=sums > 0)
-
-
-@dataclass(frozen=True)
-class GivenMarginals:
-    """A reducer with no rows behind it: marginals that are known already."""
-
-    schema: Schema
-
-    def bind(self, table: Mapping[Sequence[Hashable], ArrayLike]) -> ReadMarginals:
-        """Take the marginals where others take rows."""
-        return ReadMarginals(self.schema, tally_of_tables(self.schema, table))
-
-
-@dataclass(frozen=True, eq=False)
-class ReadMarginals:
-    """Answers every pass with the same tally."""
-
-    schema: Schema
-    tally: SubsetTally
-
-    def __call__(self, summarise: Any, state: Any) -> Any:
-        """Return the tally."""
-        return self.tally
-
-
-def fit_marginals(
-    schema: Schema, marginals: Mapping[Sequence[Hashable], ArrayLike], algorithm: Algorithm[Any, Any], **settings: Any
-) -> FitResult:
-    """Learn a joint PMF from marginals alone, whoever counted them.
-
-    Parameters
-    ----------
-    schema
-        The columns.
-    marginals
-        For each tuple of column names or positions, all equally long, an array with one axis a column; each is divided
-        by its sum.
-    algorithm
-        A :class:`CTF`, or a wrapper of one; which subsets there are is taken from the marginals.
-    **settings
-        As of :func:`fit`.
-
-    Examples
-    --------
-    >>> import numpy as np, tensorpmf as tp
-    >>> schema = tp.Schema.from_n_levels([2, 2, 2])
-    >>> result = fit_marginals(schema, {("x1", "x2", "x3"): np.eye(2)[:, :, None] * [0.25, 0.25]}, CTF(rank=2))
-    >>> round(float(result.objective), 3)
-    -0.0
-    """
-    return fit(marginals, algorithm, reducer=GivenMarginals(schema), **settings)
+    def project(self, vector: Floats, state: CTFState) -> Floats:
+        """Return the weights and factors, flat, nearest to some that left their simplexes."""
+        return simplexes.nearest(vector, len(state.weights), state.schema.offsets)
