@@ -75,9 +75,13 @@ def cells(n_levels: Sequence[int], most: int = MOST_CELLS) -> Iterator[Codes]:
     total = n_cells(n_levels)
     if total > most:
         raise TooManyCellsError(total, most)
+    dtype = code_type(max(n_levels))
     for start in range(0, total, _CELLS_AT_ONCE):
-        ix = np.arange(start, min(start + _CELLS_AT_ONCE, total))
-        yield np.stack(np.unravel_index(ix, tuple(n_levels)), axis=1).astype(code_type(max(n_levels)))
+        rest = np.arange(start, min(start + _CELLS_AT_ONCE, total))
+        codes = np.empty((len(rest), len(n_levels)), dtype, order="F")
+        for column_ix in reversed(range(len(n_levels))):
+            rest, codes[:, column_ix] = np.divmod(rest, n_levels[column_ix])
+        yield codes
 
 
 def exact_mean(

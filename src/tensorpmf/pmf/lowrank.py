@@ -118,8 +118,11 @@ class LowRankPMF(PMF):
         start, stop = self.schema.offsets[column_ix : column_ix + 2]
         log_factors[start:stop] = 0.0
         blind = LogTables(self.log_tables.log_weights, log_factors)
-        mixed = [responsibilities(block, blind) @ self.factors[column_ix].T for block in blocks_of(rows)]
-        return np.concatenate([np.empty((0, int(stop - start))), *mixed])
+        factor = self.factors[column_ix]
+        mixed = np.empty((rows.n_rows, len(factor)))
+        for block in blocks_of(rows.n_rows):
+            np.matmul(responsibilities(rows.take(block), blind), factor.T, out=mixed[block])
+        return mixed
 
     def _marginal(self, column_ixs: Sequence[int]) -> LowRankPMF:
         columns = tuple(self.schema.columns[ix] for ix in column_ixs)
@@ -142,11 +145,13 @@ class LowRankPMF(PMF):
 
     def _completed(self, rows: Rows, rng: np.random.Generator) -> Codes:
         """Draw each row's component, then each missing cell from that component."""
-        drawn = [self._completed_block(block, rng) for block in blocks_of(rows)]
-        return np.concatenate([rows.take(slice(0)).dense().astype(np.int8), *drawn])
+        codes = np.empty((rows.n_rows, len(self.schema)), dtype=code_type(max(self.schema.n_levels)))
+        for block in blocks_of(rows.n_rows):
+            codes[block] = self._completed_block(rows.take(block), rng)
+        return codes
 
     def _completed_block(self, rows: Rows, rng: np.random.Generator) -> Codes:
-        codes = rows.dense().astype(code_type(max(self.schema.n_levels)))
+        codes = np.array(rows.dense(), dtype=code_type(max(self.schema.n_levels)))
         if (codes >= 0).any():
             component = drawn_from(responsibilities(rows, self.log_tables).T, rng)
         else:

@@ -36,16 +36,16 @@ def rows_of(table: CategoricalTable) -> Rows:
     return Rows.from_codes(arrays["codes"], n_levels, weights)
 
 
-def blocks_of(rows: Rows) -> Iterator[Rows]:
-    """Yield rows a few thousand at a time.
+def blocks_of(n_rows: int) -> Iterator[slice]:
+    """Yield slices that cut rows into blocks of a few thousand.
 
     Parameters
     ----------
-    rows
-        The rows.
+    n_rows
+        How many rows there are.
     """
-    for start in range(0, rows.n_rows, _ROWS_AT_ONCE):
-        yield rows.take(slice(start, min(start + _ROWS_AT_ONCE, rows.n_rows)))
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
 
 
 def read_rows(rows: RowsLike, schema: Schema, unknown: Unknown = "error") -> Rows:
