@@ -110,7 +110,7 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
 
     algorithm: Any
     memory: int = 10
-    n_plain: int = 20
+    n_plain: int = 10
 
     def __post_init__(self) -> None:
         whole_number("QuasiNewton", "memory", self.memory, at_least=1)

@@ -71,7 +71,7 @@ class Ascent:
         )
 
 
-PATIENCE = 3
+PATIENCE = 2
 
 
 def climb(
@@ -110,7 +110,7 @@ def fit(
     seed: int = 0,
     n_starts: int = 1,
     max_iterations: int = 10_000,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-9,
     reducer: Reducer | None = None,
     n_threads: int | None = None,
     minibatch: int | None = None,
