@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,12 +60,19 @@ def heading(text: str) -> str:
 
 
 def described(labels: Mapping[str, object]) -> str:
-    """Return ``a=x, b=y``."""
-    return ", ".join(f"{name}={_listed(label)}" for name, label in labels.items())
+    """Return what is known as text.
+
+    Examples
+    --------
+    >>> described({"party": ["left", "right"], "income": ">= 100"})
+    'party=left|right, income >= 100'
+    """
+    return ", ".join(_clause(name, label) for name, label in labels.items())
 
 
-def _listed(label: object) -> str:
-    return "|".join(map(str, label)) if isinstance(label, Sequence) and not isinstance(label, str) else str(label)
+def _clause(name: str, label: object) -> str:
+    text = "|".join(map(str, label)) if isinstance(label, list) else str(label)
+    return f"{name} {text}" if text.startswith(("<", ">")) else f"{name}={text}"
 
 
 @contextmanager
