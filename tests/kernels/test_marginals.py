@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles import dense
 
 from tensorpmf.kernels import isa, marginals, reference
 from tensorpmf.kernels.marginals import Subsets, accumulate_marginals, count_marginals
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.schema import Schema
-from tests.oracles import dense
 
 
 def some_rows(rng: np.random.Generator, n_levels: list[int], n_rows: int, weighted: bool = False) -> Rows:

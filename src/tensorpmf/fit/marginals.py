@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -70,26 +69,20 @@ class Marginals:
     @cached_property
     def unfoldings(self) -> tuple[Unfolding, ...]:
         """The marginals by column of the table."""
-        n_columns = len(self.subsets.n_levels)
-        cells: list[list[Floats]] = [[] for _ in range(n_columns)]
-        rest: list[list[list[Ints]]] = [[] for _ in range(n_columns)]
-        for column, table, levels in self._by_column():
-            cells[column].append(table)
-            rest[column].append(levels)
-        return tuple(
-            Unfolding(np.concatenate(tables, axis=1), tuple(np.concatenate(axis) for axis in zip(*levels, strict=True)))
-            for tables, levels in zip(cells, rest, strict=True)
-        )
+        tables = list(self.subsets.tables(self.cells))
+        return tuple(self._unfolded(column, tables) for column in range(len(self.subsets.n_levels)))
 
-    def _by_column(self) -> Iterator[tuple[int, Floats, list[Ints]]]:
-        """Each column of each subset, its marginal with that column first, and the stacked levels of the others."""
+    def _unfolded(self, column: int, tables: list[Floats]) -> Unfolding:
         stacked = np.arange(self.subsets.offsets[-1], dtype=np.int64)
-        for columns, table in zip(self.subsets.columns.tolist(), self.subsets.tables(self.cells), strict=True):
-            for axis, column in enumerate(columns):
-                others = [stacked[self.subsets.span(other)] for other in columns if other != column]
-                grid: list[Ints] = list(np.meshgrid(*others, indexing="ij"))
-                flat = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
-                yield column, flat, [levels.ravel() for levels in grid]
+        cells: list[Floats] = []
+        rest: list[list[Ints]] = []
+        for subset, axis in np.argwhere(self.subsets.columns == column).tolist():
+            cells.append(np.moveaxis(tables[subset], axis, 0).reshape(self.subsets.n_levels[column], -1))
+            others = [stacked[self.subsets.span(n)] for n in self.subsets.columns[subset].tolist() if n != column]
+            rest.append([levels.ravel() for levels in np.meshgrid(*others, indexing="ij")])
+        return Unfolding(
+            np.concatenate(cells, axis=1), tuple(np.concatenate(levels) for levels in zip(*rest, strict=True))
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,10 @@ HARDLY_MOVES = 1e-4
 TINY = 1e-300
 """Stands for a model's probability of zero, so that empty cells may have one."""
 
+COPIES = 10
+"""Arrays as large as all the marginals at one time: they, unfolded by three columns with the levels of the others, and
+three models of them."""
+
 Evaluate: TypeAlias = Callable[[Floats], tuple[float, list[Floats]]]
 """Returns the cost of a point, and the model's marginals there."""
 
@@ -41,7 +45,7 @@ def sweep(target: Marginals, weights: Floats, factors: Floats) -> tuple[float, F
         (R,) and (n_stacked_levels, R) where to begin.
     """
     scale = target.subsets.n_subsets
-    cost_at_entry, _ = _of_weights(target, factors)[0](weights)
+    cost_at_entry = _of_weights(target, factors)[0](weights)[0]
     factors = factors.copy()
     for column, unfolding in enumerate(target.unfoldings):
         evaluate, gradient = _of_factor(unfolding, weights, factors, scale)

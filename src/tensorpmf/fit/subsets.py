@@ -18,10 +18,12 @@ from tensorpmf.typing import Ints
 Choice: TypeAlias = Literal["all"] | float | int | Sequence[Sequence[Hashable]]
 
 COPIES = 3
-"""Arrays as large as all the marginals that exist at one time while rows are counted."""
+"""Arrays as large as all the marginals that may exist at one time while rows are counted."""
 
 
-def choose_subsets(schema: Schema, order: int, choice: Choice, seed: int, max_memory: float) -> Subsets:
+def choose_subsets(
+    schema: Schema, order: int, choice: Choice, seed: int, max_memory: float, copies: int = COPIES
+) -> Subsets:
     """Return subsets of the columns; those drawn are balanced (columns occur about equally often) and connected.
 
     Parameters
@@ -35,7 +37,9 @@ def choose_subsets(schema: Schema, order: int, choice: Choice, seed: int, max_me
     seed
         Which subsets are drawn.
     max_memory
-        Bytes that counting them may take.
+        Bytes that their marginals may take.
+    copies
+        How many arrays as large as all the marginals there will be at one time.
     """
     n_columns = schema.n_columns
     if n_columns < order:
@@ -50,10 +54,10 @@ def choose_subsets(schema: Schema, order: int, choice: Choice, seed: int, max_me
         n_subsets = _how_many(choice, n_columns, order)
     else:
         columns = _explicit(choice, schema, order)
-        check_memory(cells_of(schema.n_levels, columns), max_memory)
+        check_memory(copies * cells_of(schema.n_levels, columns), max_memory)
         return Subsets.of(columns, schema.n_levels)
     n_all = comb(n_columns, order)
-    check_memory(n_cells_of_all(schema.n_levels, order) * n_subsets / n_all, max_memory)
+    check_memory(copies * n_cells_of_all(schema.n_levels, order) * n_subsets / n_all, max_memory)
     columns = all_subsets(n_columns, order) if n_subsets == n_all else draw(n_columns, order, n_subsets, seed)
     return Subsets.of(columns, schema.n_levels)
 
@@ -72,11 +76,10 @@ def cells_of(n_levels: Sequence[int], columns: Ints) -> int:
     return int(np.asarray(n_levels, dtype=np.int64)[columns].prod(axis=1).sum())
 
 
-def check_memory(n_cells: float, max_memory: float) -> None:
-    """Refuse marginals whose counting would take more memory than allowed."""
-    needed = COPIES * 8 * n_cells
-    if needed > max_memory:
-        raise MemoryLimitError("CTF", needed, max_memory, "look at fewer subsets (triplets=0.25 is a quarter)")
+def check_memory(n_numbers: float, max_memory: float) -> None:
+    """Refuse to take more memory than allowed."""
+    if 8 * n_numbers > max_memory:
+        raise MemoryLimitError("CTF", 8 * n_numbers, max_memory, "look at fewer subsets (triplets=0.25 is a quarter)")
 
 
 def all_subsets(n_columns: int, order: int) -> Ints:

@@ -26,7 +26,7 @@ from tensorpmf.typing import Codes, Floats, Ints
 
 Result = TypeVar("Result")
 
-ROWS_AT_ONCE = 1 << 15
+ROWS_AT_ONCE, CODES_AT_ONCE = 1 << 15, 1 << 22
 CELLS_A_PART = 1 << 16
 MOST_PARTS = 16
 
@@ -111,6 +111,10 @@ class Subsets:
             lead_first = np.array([[1, 2, 0], [0, 2, 1], [0, 1, 2]])
             chosen = np.take_along_axis(chosen, lead_first[follower], axis=1)
         return cls(n_levels, np.ascontiguousarray(chosen[np.lexsort(chosen.T[::-1])]))
+
+    def __reduce__(self) -> tuple[type[Subsets], tuple[tuple[int, ...], Ints]]:
+        """Send no more than it takes to another process."""
+        return Subsets, (self.n_levels, self.columns)
 
     @property
     def n_subsets(self) -> int:
@@ -198,8 +202,9 @@ def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) ->
     """
     counts = np.zeros(subsets.n_cells) if into is None else into
     levels = np.asarray(subsets.n_levels, dtype=np.int64)
-    for start in range(0, rows.n_rows, ROWS_AT_ONCE):
-        piece = rows.take(slice(start, start + ROWS_AT_ONCE))
+    size = max(1, min(ROWS_AT_ONCE, CODES_AT_ONCE // rows.n_columns))
+    for start in range(0, rows.n_rows, size):
+        piece = rows.take(slice(start, start + size))
         codes = np.ascontiguousarray(piece.dense().T, dtype=np.int32)
         weights = np.ones(piece.n_rows) if piece.weights is None else piece.weights
 
