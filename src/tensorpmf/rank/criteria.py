@@ -14,7 +14,6 @@ from math import log
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from tensorpmf.fit.oracle import completed_counts
@@ -87,7 +86,8 @@ class Fitted:
     def _completed(self, complete: Callable[[Floats, Floats], Floats]) -> tuple[Floats, Floats]:
         """Return counts, given (n_rows, R) how much of each row's weight goes to each component."""
         weights, factors = np.zeros_like(self.counts.weights), np.zeros_like(self.counts.factors)
-        for block in blocks_of(self.rows):
+        for piece in blocks_of(self.rows.n_rows):
+            block = self.rows.take(piece)
             block_weights = np.ones(block.n_rows) if block.weights is None else block.weights
             shares = complete(responsibilities(block, self.pmf.log_tables), block_weights)
             row_ix, states = np.nonzero(shares)
@@ -163,7 +163,7 @@ CRITERIA: Mapping[str, Callable[[Fitted], float]] = MappingProxyType(
 def _code_length(fitted: Fitted, weights: Floats, factors: Floats) -> float:
     """Minus the maximised log-likelihood of completed rows, plus the complexity of every distribution learnt."""
     sums = column_sums(factors, fitted.pmf.schema.offsets)
-    of_states = _times_log(weights) - _times_log(weights.sum())
+    of_states = _times_log(weights) - _times_log(np.asarray(weights.sum()))
     return _complexity(fitted, weights, factors) - of_states - (_times_log(factors) - _times_log(sums))
 
 
@@ -174,7 +174,7 @@ def _complexity(fitted: Fitted, weights: Floats, factors: Floats) -> float:
     return float(log_complexity(fitted.pmf.rank, weights.sum()) + of_factors)
 
 
-def _times_log(counts: ArrayLike) -> float:
+def _times_log(counts: Floats) -> float:
     return float(np.sum(xlogy(counts, counts)))
 
 
