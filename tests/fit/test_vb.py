@@ -90,13 +90,14 @@ def test_dropping_dead_components_does_not_change_the_bound(rng: np.random.Gener
     np.testing.assert_allclose(after_large.weights, after_small.weights)
 
 
-def test_plain_and_accelerated_runs_end_at_the_same_optimum_and_the_second_needs_a_third_of_the_passes() -> None:
-    table = paper_table(5, 10_000, 2)
-    plain = tp.fit(table, tp.VB(accelerate=False))
-    quick = tp.fit(table, tp.VB())
-    assert quick.rank == plain.rank
-    assert quick.objective >= plain.objective - 1e-7 * abs(plain.objective)
-    assert len(quick.trace) <= len(plain.trace) / 3
+def test_an_accelerated_run_reaches_no_lower_a_bound_in_a_third_of_the_passes() -> None:
+    ratios = []
+    for seed in range(4):
+        table = paper_table(5, 10_000, seed)
+        plain, quick = tp.fit(table, tp.VB(accelerate=False), seed=seed), tp.fit(table, seed=seed)
+        assert quick.objective >= plain.objective - 1e-7 * abs(plain.objective)
+        ratios.append(len(quick.trace) / len(plain.trace))
+    assert np.median(ratios) < 1 / 3
 
 
 def test_the_rank_of_the_papers_generator_is_found() -> None:
