@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import tensorpmf as tp
+from tensorpmf.data import sample_table, synthetic_pmf
 from tensorpmf.fit.em import EM
 from tensorpmf.fit.squarem import SQUAREM
-from tensorpmf.data import sample_table, synthetic_pmf
 from tensorpmf.kernels.marginals import accumulate_marginals, count_marginals
 from tensorpmf.pmf.rows_of import rows_of
 
@@ -83,7 +83,8 @@ def large(n_rows: int = 67_741, n_columns: int = 100, rank: int = 50) -> None:
     with Clock() as choosing:
         state = algorithm.start(pmf.schema, np.random.default_rng(0))
         n_parts = len(state.subsets.parts)
-    print(f"{n_rows} x {n_columns}, 72 % missing, {state.subsets.n_subsets} triplets, {state.subsets.n_cells} cells, R={rank}")
+    n_triplets, n_cells = state.subsets.n_subsets, state.subsets.n_cells
+    print(f"{n_rows} x {n_columns}, 72 % missing, {n_triplets} triplets, {n_cells} cells, R={rank}")
     print(f"  choosing  {choosing}   ({len(state.subsets.groups)} leads in {n_parts} parts)")
     for _ in range(3):
         with Clock() as counting:
@@ -97,7 +98,7 @@ def large(n_rows: int = 67_741, n_columns: int = 100, rank: int = 50) -> None:
             accumulate_marginals(state.target.cells, state.subsets, state.weights, state.factors)
         print(f"  sweep     {sweep}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"  peak memory of the process {peak:.2f} GiB; estimated for the marginals {24 * state.subsets.n_cells / 2**30:.2f}")
+    print(f"  peak memory of the process {peak:.2f} GiB; estimated for the marginals {24 * n_cells / 2**30:.2f}")
 
 
 def accuracy(n_tensors: int = 5) -> None:
@@ -107,14 +108,13 @@ def accuracy(n_tensors: int = 5) -> None:
             (pmf := synthetic_pmf(seed=seed), sample_table(pmf, 10_000, outage=outage, seed=100 + seed))
             for seed in range(n_tensors)
         ]
-        plain = {"EM": EM(5), "CTF order 2": tp.CTF(5, order=2), "CTF order 3": tp.CTF(5), "CTF full": tp.CTF(5, order="full")}
-        for name, algorithm in plain.items():
+        for name, algorithm in [("EM", EM(5)), *((f"CTF {order}", tp.CTF(5, order=order)) for order in (2, 3, "full"))]:
             results = [tp.fit(table, SQUAREM(algorithm), n_starts=3) for _, table in tables]
             kld = [float(tp.kl_divergence(pmf, result.pmf)) for (pmf, _), result in zip(tables, results, strict=True)]
-            steps, seconds = (
-                np.mean([f(r.trace) for r in results]) for f in (len, lambda trace: float(trace.seconds[-1]))
-            )
-            print(f"  p={outage}: {name:12s} KLD {np.mean(kld):.5f}  [{' '.join(f'{k:.4f}' for k in kld)}]  {steps:6.0f}  {seconds:.3f} s")
+            steps = np.mean([len(result.trace) for result in results])
+            seconds = np.mean([result.trace.seconds[-1] for result in results])
+            summary = f"KLD {np.mean(kld):.5f}, {steps:4.0f} steps, {seconds:.3f} s"
+            print(f"  p={outage}: {name:8s} {summary}  {np.round(kld, 4)}")
 
 
 if __name__ == "__main__":

@@ -242,6 +242,26 @@ def test_a_row_permutation_and_thread_count_change_no_bit(rng: np.random.Generat
         np.testing.assert_array_equal(other.pmf.weights, one.pmf.weights)
 
 
+@pytest.mark.parametrize("rank", [1, 3, 6])
+def test_a_start_from_a_model_is_near_it(rng: np.random.Generator, rank: int) -> None:
+    truth = some_pmf(rng, [3, 2, 4], 3)
+    algorithm = CTF().with_rank(rank)
+    model = algorithm.finish(algorithm.start_from(truth, rng))
+    assert model.rank == algorithm.rank == rank
+    if rank == 1:
+        np.testing.assert_array_equal(model.factors[0][:, 0], truth.factors[0][:, np.argmax(truth.weights)])
+    elif rank == 3:
+        np.testing.assert_allclose(dense.tensor(model), dense.tensor(truth))
+    else:
+        random = algorithm.finish(algorithm.start(truth.schema, rng))
+        assert np.abs(model.to_dense() - truth.to_dense()).sum() < np.abs(random.to_dense() - truth.to_dense()).sum()
+
+
+def test_a_rank_is_asked_for() -> None:
+    with pytest.raises(SettingError, match="select_rank tries several, VB finds it"):
+        tp.fit(tp.CategoricalTable.from_codes(np.zeros((3, 3), dtype=int)), CTF())
+
+
 @pytest.mark.parametrize("order", [2, 3, "full"])
 def test_states_go_to_vectors_and_back(rng: np.random.Generator, order: object) -> None:
     truth = some_pmf(rng, [3, 2, 4], 2)

@@ -136,10 +136,18 @@ class CTF(Algorithm[CTFState, Any]):
         noise = rng.random((int(schema.offsets[-1]), rank))
         return CTFState(schema, np.full(rank, 1 / rank), simplexes.normalised(noise, noise, schema.offsets), subsets)
 
-    def grow(self, state: CTFState, rng: np.random.Generator) -> CTFState:
-        """Return a starting point with one component more, the heaviest one split; what was counted stays."""
-        weights, factors = simplexes.split_heaviest(state.weights, state.factors, state.schema, rng)
-        return replace(state, weights=weights, factors=factors)
+    def with_rank(self, rank: int) -> CTF:
+        """Return the same settings for another rank."""
+        return replace(self, rank=rank)
+
+    def start_from(self, pmf: LowRankPMF, rng: np.random.Generator) -> CTFState:
+        """Return a starting point near a model: its heaviest components, and halves of them where that is too few."""
+        state = self.start(pmf.schema, rng)
+        heaviest = np.argsort(-pmf.weights, kind="stable")[: len(state.weights)]
+        weights, factors = pmf.weights[heaviest], np.concatenate(pmf.factors)[:, heaviest]
+        while len(weights) < len(state.weights):
+            weights, factors = simplexes.split_heaviest(weights, factors, pmf.schema, rng)
+        return replace(state, weights=weights / weights.sum(), factors=factors)
 
     def summarise(self, block: Rows, state: CTFState) -> Tally:
         """Return what one block of rows shows of the subsets."""

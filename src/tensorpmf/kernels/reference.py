@@ -89,5 +89,6 @@ def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, facto
             share = table[codes] * gamma / gamma.sum()
             for column, code in zip(columns, codes, strict=True):
                 counts.factors[subsets.offsets[column] + code] += share
-            counts = Counts(counts.weights + share, counts.factors, counts.log_norm + table[codes] * np.log(gamma.sum()))
+            log_norm = counts.log_norm + table[codes] * np.log(gamma.sum())
+            counts = Counts(counts.weights + share, counts.factors, log_norm)
     return counts
