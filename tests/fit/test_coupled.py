@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from itertools import combinations, permutations
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -194,11 +195,14 @@ def test_tallies_travel_without_what_can_be_made_again(rng: np.random.Generator)
     np.testing.assert_array_equal(pickle.loads(sent).counts(), counts)
 
 
-def test_squared_extrapolation_reaches_the_same_objective_in_fewer_sweeps(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("coordinates", ["log", "simplex"])
+def test_squared_extrapolation_reaches_the_same_objective_in_fewer_sweeps(
+    rng: np.random.Generator, coordinates: Literal["log", "simplex"]
+) -> None:
     truth = some_pmf(rng, [4, 3, 3, 4], 2)
     table = table_of(some_codes(rng, truth, 800, outage=0.1), truth)
     plain = tp.fit(table, CTF(rank=2), tolerance=1e-11)
-    fast = tp.fit(table, SQUAREM(CTF(rank=2)), tolerance=1e-11)
+    fast = tp.fit(table, SQUAREM(CTF(rank=2), coordinates=coordinates), tolerance=1e-11)
     assert fast.objective == pytest.approx(plain.objective, abs=1e-7)
     assert len(fast.trace) < 0.6 * len(plain.trace)
 
