@@ -148,6 +148,7 @@ def fit(
         The model, its posterior if the method has one, its rank, and how the fit went. Interrupted by Ctrl-C, the best
         state so far with status ``INTERRUPTED``.
     """
+    whole_number("fit", "seed", seed, at_least=0)
     whole_number("fit", "n_starts", n_starts, at_least=1)
     whole_number("fit", "max_iterations", max_iterations, at_least=1)
     positive_number("fit", "tolerance", tolerance, zero=True)
