@@ -5,32 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from tensorpmf.cli.output import Command
-from tensorpmf.errors import InputError
+from tensorpmf.errors import InputError, UnknownLevelError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from tensorpmf.pmf.base import PMF
-    from tensorpmf.table.schema import Schema
-
-
-def model_argument(command: Command) -> Command:
-    """Give a command the argument MODEL."""
-    return click.argument("model", type=click.Path(dir_okay=False))(command)
-
-
-def given_option(command: Command) -> Command:
-    """Give a command the option ``--given``."""
-    return click.option(
-        "--given",
-        "-g",
-        multiple=True,
-        metavar="COLUMN=LEVEL",
-        help="What is known; may be repeated. The same column twice means: one level or the other.",
-    )(command)
+    from tensorpmf.table.schema import Column, Schema
 
 
 def load_pmf(path: str) -> PMF:
@@ -48,8 +29,15 @@ def read_given(schema: Schema, given: Sequence[str]) -> dict[str, Hashable | lis
     known: dict[str, list[Hashable]] = {}
     for text in given:
         name, label = split(text, schema)
-        known.setdefault(name, []).append(schema[name].parse(label))
+        known.setdefault(name, []).append(_parsed(schema[name], label))
     return {name: levels[0] if len(levels) == 1 else levels for name, levels in known.items()}
+
+
+def _parsed(column: Column, label: str) -> Hashable:
+    try:
+        return column.parse(label)
+    except UnknownLevelError as error:  # its hint speaks of Python's arguments
+        raise InputError(str(error).splitlines()[0]) from None
 
 
 def split(text: str, schema: Schema) -> tuple[str, str]:

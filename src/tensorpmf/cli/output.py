@@ -7,23 +7,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from tensorpmf.fit.run import Progress
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 BAR_WIDTH = 30
 MOST_LINES = 24
 SECONDS_A_REFRESH = 0.1
-
-
-def json_option(command: Command) -> Command:
-    """Give a command the flag ``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
 def answer(as_json: bool, document: Any, text: str) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tensorpmf.cli.model import cells_of, shares
-from tensorpmf.cli.output import answer, bars, described, heading, json_option
+from tensorpmf.cli.options import json_option, seed_option
+from tensorpmf.cli.output import answer, bars, described, heading
 
 if TYPE_CHECKING:
     from tensorpmf.fit.result import FitResult
@@ -19,7 +20,7 @@ QUESTIONS = [("species", {"petal width": 1.7}), ("petal length", {"species": "ve
 
 @click.command()
 @click.option("--output", "-o", default="iris.png", show_default=True, type=click.Path(), help="The picture.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Where randomness comes from.")
+@seed_option
 @json_option
 def command(output: str, seed: int, as_json: bool) -> None:
     """Learn from 100 irises, ask the model, classify 50 more.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tensorpmf.cli.app import INTERRUPTED
-from tensorpmf.cli.output import answer, heading, json_option, progress
+from tensorpmf.cli.options import json_option, seed_option
+from tensorpmf.cli.output import answer, heading, progress
 from tensorpmf.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out, an identifier for one.")
 @click.option("--weights", metavar="COLUMN", help="The column that says how much each row counts.")
 @click.option("--delimiter", metavar="TEXT", help="What separates values in a text file.  [default: guessed]")
+@click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="How a text file is encoded.")
 @click.option("--max-rank", type=int, metavar="N", help="Components to start from.  [default: Kruskal's bound]")
 @click.option("--n-starts", type=int, default=1, show_default=True, metavar="N", help="Random starting points.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Where randomness comes from.")
+@seed_option
 @click.option("--max-iterations", type=int, metavar="N", help="The most passes over the rows.")
 @click.option("--threads", type=int, metavar="N", help="How many threads work.  [default: all processors]")
 @json_option
@@ -43,6 +45,7 @@ def command(
     drop: tuple[str, ...],
     weights: str | None,
     delimiter: str | None,
+    encoding: str,
     max_rank: int | None,
     n_starts: int,
     seed: int,
@@ -65,6 +68,8 @@ def command(
     from tensorpmf.table.read import read_table
 
     path = output or f"{Path(data).name.split('.')[0]}.pmf"
+    if not Path(path).resolve().parent.is_dir():
+        raise InputError(f"the model cannot be written to {path!r}: there is no such folder.")
     limits = {} if max_iterations is None else {"max_iterations": max_iterations}
     with progress() as callback:
         table = read_table(
@@ -74,6 +79,7 @@ def command(
             drop=drop,
             weights=weights,
             delimiter=delimiter,
+            encoding=encoding,
         )
         result = fit(
             table, VB(max_rank=max_rank), seed=seed, n_starts=n_starts, n_threads=threads, callback=callback, **limits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tensorpmf.cli.model import cells_of, given_option, load_pmf, model_argument, read_given, shares
-from tensorpmf.cli.output import answer, bars, described, heading, json_option
+from tensorpmf.cli.model import cells_of, load_pmf, read_given, shares
+from tensorpmf.cli.options import given_option, json_option, model_argument
+from tensorpmf.cli.output import answer, bars, described, heading
 
 
 @click.command()

@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from tensorpmf.cli.model import given_option, load_pmf, model_argument, read_given
-from tensorpmf.cli.output import json_option
+from tensorpmf.cli.model import load_pmf, read_given
+from tensorpmf.cli.options import given_option, json_option, model_argument, seed_option
 
 
 @click.command()
 @model_argument
 @click.option("-n", "n_rows", type=click.IntRange(min=0), default=10, show_default=True, help="How many rows.")
 @given_option
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Where randomness comes from.")
+@seed_option
 @json_option
 def command(model: str, n_rows: int, given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """Draw new rows from a model, as CSV.
