@@ -7,7 +7,7 @@ a sign, and the chunks' labels are matched by what they are, not by where they s
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -46,9 +46,24 @@ def factor_of_arrow(name: str, column: Any, *, declared: bool = True) -> Factor:
     if types.is_null(kind):
         return Factor(objects([]), np.full(len(chunked), -1, dtype=np.int32))
     if not types.is_dictionary(kind):
-        return Factor.of(*_labels_and_positions(chunked.dictionary_encode().chunks))
-    labels, positions = _labels_and_positions(chunked.chunks, as_objects=declared)
+        chunks = chunked.dictionary_encode().chunks  # which all have the same dictionary
+        labels = _labels(chunks[0].dictionary) if chunks else objects([])
+        return Factor.of(labels, _joined([_positions(chunk) for chunk in chunks]))
+    labels, positions = _united([(_objects(chunk.dictionary), _positions(chunk)) for chunk in chunked.chunks])
     return Factor.of(labels, positions, declared=declared, ordered=declared and bool(kind.ordered))
+
+
+def factor_of_texts(column: Any) -> Factor:
+    """Return the factor of a chunked array of dictionaries of texts; blanks around a text do not count.
+
+    Parameters
+    ----------
+    column
+        The array.
+    """
+    stripped = (([text.strip() for text in chunk.dictionary.to_pylist()], _positions(chunk)) for chunk in column.chunks)
+    labels, positions = _united(stripped)
+    return Factor(labels, positions, is_text=True)
 
 
 def declares(field: Any) -> bool:
@@ -63,19 +78,20 @@ def declares(field: Any) -> bool:
     return not any(key.startswith(_GREW) for key in keys)
 
 
-def _labels_and_positions(chunks: list[Any], *, as_objects: bool = False) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    if not chunks:
-        return objects([]), np.empty(0, dtype=np.int32)
-    first = chunks[0].dictionary
-    if all(chunk.dictionary.equals(first) for chunk in chunks[1:]):
-        return _labels(first, as_objects=as_objects), np.concatenate([_positions(chunk) for chunk in chunks])
+def _united(
+    parts: Iterable[tuple[Iterable[Hashable], NDArray[np.int32]]],
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct labels of several parts, and where they occur in all parts one after the other."""
     position_of: dict[Hashable, int] = {}
-    parts: list[NDArray[np.int32]] = []
-    for chunk in chunks:
-        labels = _labels(chunk.dictionary, as_objects=True)
-        moved = np.array([position_of.setdefault(label, len(position_of)) for label in labels] + [-1], dtype=np.int32)
-        parts.append(moved[_positions(chunk)])
-    return objects(list(position_of)), np.concatenate(parts)
+    joined: list[NDArray[np.int32]] = []
+    for labels, positions in parts:
+        moved = [position_of.setdefault(label, len(position_of)) for label in labels]
+        joined.append(np.array([*moved, -1], dtype=np.int32)[positions])
+    return objects(list(position_of)), _joined(joined)
+
+
+def _joined(parts: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
 
 
 def _positions(chunk: Any) -> NDArray[np.int32]:
@@ -92,15 +108,20 @@ def _positions(chunk: Any) -> NDArray[np.int32]:
     return np.where(is_valid, positions, np.int32(-1))
 
 
-def _labels(dictionary: Any, *, as_objects: bool) -> NDArray[Any]:
+def _labels(dictionary: Any) -> NDArray[Any]:
+    from pyarrow import types
+
+    if (types.is_integer(dictionary.type) or types.is_floating(dictionary.type)) and not dictionary.null_count:
+        numbers: NDArray[Any] = np.from_dlpack(dictionary)
+        return numbers
+    return _objects(dictionary)
+
+
+def _objects(dictionary: Any) -> NDArray[Any]:
     import pyarrow as pa
     from pyarrow import types
 
     kind = dictionary.type
-    is_number = types.is_integer(kind) or types.is_floating(kind)
-    if is_number and not as_objects and not dictionary.null_count:
-        numbers: NDArray[Any] = np.from_dlpack(dictionary)
-        return numbers
     if types.is_timestamp(kind) or types.is_duration(kind):
         python_type = pa.timestamp("us", kind.tz) if types.is_timestamp(kind) else pa.duration("us")
         with suppress(pa.ArrowInvalid):  # finer than what Python's own types hold

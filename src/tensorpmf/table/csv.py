@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorpmf.errors import EmptyFileError, EncodingError, RaggedLineError, SettingError, UnreadableFileError
-from tensorpmf.table.arrow import factor_of_arrow
-from tensorpmf.table.factor import Factor, objects
+from tensorpmf.table.arrow import factor_of_texts
+from tensorpmf.table.factor import Factor
 from tensorpmf.table.source import Source
 
 
@@ -47,15 +47,9 @@ def source_of_csv(
         if head.is_all and file.has_header:
             return 0, (Factor.of_objects(columns[ix], []) for ix in positions)
         texts = file.read(head, positions, len(columns))
-        factors = (_factor(columns[ix], column) for ix, column in zip(positions, texts.columns, strict=True))
-        return texts.num_rows, factors
+        return texts.num_rows, map(factor_of_texts, texts.columns)
 
     return Source(columns, load, repr(str(path)))
-
-
-def _factor(name: str, column: Any) -> Factor:
-    factor = factor_of_arrow(name, column, declared=False)
-    return factor.relabelled(objects([text.strip() for text in factor.labels]), is_text=True)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tensorpmf.errors import NonFiniteError, NotNumericError, UnknownLevelError
 from tensorpmf.table.cells import code_type
 from tensorpmf.table.factor import Factor, is_number
 from tensorpmf.table.schema import Column
+from tensorpmf.table.text import typed
 from tensorpmf.typing import Codes, Floats
 
 Unknown: TypeAlias = Literal["error", "missing"]
@@ -30,6 +31,8 @@ def encoded(column: Column, factor: Factor, unknown: Unknown = "error") -> Codes
     unknown
         What to do with labels that occur and that the column does not have.
     """
+    if column.edges is not None and factor.is_text and (meant := typed(factor)).numbers is not None:
+        factor = meant
     if column.edges is not None and factor.labels.dtype.kind in "iuf":
         codes = np.searchsorted(column.edges, finite_numbers(column.name, factor), side="right")
     else:

@@ -133,14 +133,13 @@ class Factor:
 
 def objects(items: Sequence[Any]) -> NDArray[Any]:
     """Return a one-dimensional array of Python objects, whatever they are."""
-    array = np.empty(len(items), dtype=object)
-    for ix, item in enumerate(items):
-        array[ix] = item
-    return array
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def is_null(label: object) -> bool:
     """Whether a value stands for nothing: None, NaN, pandas' NA, NaT."""
+    if isinstance(label, str):
+        return False
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True
     try:

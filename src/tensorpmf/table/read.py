@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from numbers import Number
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from tensorpmf.errors import (
     NoColumnsError,
     NoRowsError,
     NotNumericError,
+    SettingError,
     UnknownColumnError,
     WeightError,
 )
@@ -27,11 +28,13 @@ from tensorpmf.table.files import source_of_file
 from tensorpmf.table.learn import Learner
 from tensorpmf.table.recode import recoded
 from tensorpmf.table.schema import Column, Schema, check_names, default_names
-from tensorpmf.table.source import Source, factor_of, source_of
+from tensorpmf.table.source import Source, factor_of, source_of, source_of_arrow
 from tensorpmf.table.table import CategoricalTable, checked_weights
 from tensorpmf.table.text import MISSING, typed
 from tensorpmf.table.triples import cells_of_triples, shared_schema
 from tensorpmf.typing import Codes, Floats
+
+Item = TypeVar("Item")
 
 
 def read_table(
@@ -108,10 +111,13 @@ def read_table(
     learner = Learner(dict(levels or {}), frozenset(_several(ordered)), bins)
     if schema is not None or isinstance(source, CategoricalTable):
         learner.check_idle()
+    if unknown not in ("error", "missing"):
+        raise SettingError("read_table", "unknown", '"error" or "missing"', unknown)
     if isinstance(source, CategoricalTable):
         return _of_table(source, columns, drop, weights, schema, unknown)
+    markers = None if missing is None else _several(missing)
     if hasattr(source, "tocoo"):
-        table = _of_sparse(source, names, learner, schema, unknown)
+        table = _of_sparse(source, names, markers, learner, schema, unknown)
         return _of_table(table, columns, drop, weights, None, unknown)
     raw = _opened(source, names, schema, delimiter, encoding)
     check_names(raw.names)
@@ -120,7 +126,7 @@ def read_table(
     learner.check_names(chosen)
     position_of = {name: ix for ix, name in enumerate(raw.names)}
     n_rows, raw_factors = raw.load([position_of[name] for name in (*weigher, *chosen)])
-    factors = (factor.without(_markers(factor, missing)) for factor in raw_factors)
+    factors = (factor.without(_markers(factor, markers)) for factor in raw_factors)
     row_weights = checked_weights(_weights_of(weigher[0], next(factors)) if weigher else weights, n_rows)
     if schema is None:
         _check_some(n_rows, chosen, raw.what)
@@ -129,6 +135,39 @@ def read_table(
         takes_codes = isinstance(source, np.ndarray) and source.dtype.kind in "iu"
         codes = _encoded(schema, zip(chosen, factors, strict=True), unknown, takes_codes=takes_codes)
     return CategoricalTable(schema, stacked(schema, codes, n_rows).compact(), row_weights)
+
+
+def encode_batches(
+    batches: Iterable[Any],
+    schema: Schema,
+    *,
+    weights: str | None = None,
+    missing: Iterable[Hashable] | None = None,
+    unknown: Unknown = "error",
+) -> Iterator[CategoricalTable]:
+    """Yield Arrow record batches as tables with a known schema, one by one.
+
+    Parameters
+    ----------
+    batches
+        Record batches, as Parquet and Arrow files yield them; their dictionaries may differ.
+    schema
+        The columns.
+    weights
+        The column that tells how much each row counts; in one batch, all rows may count nothing.
+    missing
+        What marks a missing cell, beside null and NaN.
+    unknown
+        What to do with labels that the schema does not have.
+    """
+    markers = None if missing is None else _several(missing)
+    for batch in batches:
+        raw = source_of_arrow(batch)
+        n_rows, factors = raw.load(range(len(raw.names)))
+        factor_of_name = {name: f.without(_markers(f, markers)) for name, f in zip(raw.names, factors, strict=True)}
+        weigher = None if weights is None else _weights_of(weights, factor_of_name.pop(weights))
+        codes = _encoded(schema, factor_of_name.items(), unknown)
+        yield CategoricalTable(schema, stacked(schema, codes, n_rows), checked_weights(weigher, n_rows, is_part=True))
 
 
 def stacked(schema: Schema, codes: Mapping[str, Codes], n_rows: int) -> DenseCells:
@@ -170,7 +209,7 @@ def _learnt(
 
 
 def _encoded(
-    schema: Schema, named: Iterable[tuple[str, Factor]], unknown: Unknown, *, takes_codes: bool
+    schema: Schema, named: Iterable[tuple[str, Factor]], unknown: Unknown, *, takes_codes: bool = False
 ) -> dict[str, Codes]:
     codes: dict[str, Codes] = {}
     for name, factor in named:
@@ -212,15 +251,20 @@ def _of_table(
 
 
 def _of_sparse(
-    array: Any, names: Sequence[str] | None, learner: Learner, schema: Schema | None, unknown: Unknown
+    array: Any,
+    names: Sequence[str] | None,
+    markers: Sequence[Hashable] | None,
+    learner: Learner,
+    schema: Schema | None,
+    unknown: Unknown,
 ) -> CategoricalTable:
     """Return the table whose labels are the stored entries, zeros too; all columns have the same levels."""
     entries = array.tocoo()
     n_rows, n_columns = entries.shape
-    values = factor_of("values", entries.data)
+    values = factor_of("values", entries.data).without(markers or ())
     if schema is None:
         _check_some(n_rows, range(n_columns), "the array")
-        schema = shared_schema(names or default_names(n_columns), values, learner)
+        schema = shared_schema(names or default_names(n_columns), values, entries.col, learner)
     return CategoricalTable(schema, cells_of_triples(schema, entries.row, entries.col, values, n_rows, unknown))
 
 
@@ -234,9 +278,9 @@ def _chosen(names: Sequence[str], columns: Iterable[str] | None, drop: Iterable[
     return [name for name in wanted if name not in gone]
 
 
-def _several(names: Iterable[str]) -> list[str]:
-    """Return names as a list; a single one may come without a list around it."""
-    return [names] if isinstance(names, str) else list(names)
+def _several(items: Iterable[Item]) -> list[Item]:
+    """Return names or labels as a list; a single text may come without a list around it."""
+    return [items] if isinstance(items, str) else list(items)  # type: ignore[list-item]
 
 
 def _check_some(n_rows: int, columns: Sized, what: str) -> None:
@@ -246,11 +290,11 @@ def _check_some(n_rows: int, columns: Sized, what: str) -> None:
         raise NoRowsError(what)
 
 
-def _markers(factor: Factor, missing: Iterable[Hashable] | None) -> list[Hashable]:
+def _markers(factor: Factor, missing: Sequence[Hashable] | None) -> Sequence[Hashable]:
     """Return what marks a missing cell; in a text file, as it is written there."""
-    if not factor.is_text:
-        return [] if missing is None else list(missing)
-    return ["", *(MISSING if missing is None else map(str, missing))]
+    if factor.is_text:
+        return ["", *(MISSING if missing is None else map(str, missing))]
+    return () if missing is None else missing
 
 
 def _weights_of(name: str, factor: Factor) -> Floats:

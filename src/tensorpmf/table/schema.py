@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isnan
+from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ class Column:
         try:
             return self._code_of[label]
         except (KeyError, TypeError):
-            if self.edges is not None and issubclass(type(label), Real) and not isnan(label):
+            if self.edges is not None and issubclass(type(label), Real) and isfinite(label):
                 return bisect_right(self.edges, float(label))
             raise UnknownLevelError(self.name, label, self.levels) from None
 

@@ -208,6 +208,8 @@ class CategoricalTable:
     def select(self, names: Iterable[str]) -> CategoricalTable:
         """Return some columns, in the order given."""
         schema = self.schema.select(names)
+        if schema.names == self.schema.names:
+            return self
         return replace(self, schema=schema, cells=self.cells.select([self.schema.ix(name) for name in schema.names]))
 
     def with_weights(self, weights: ArrayLike | None) -> CategoricalTable:
@@ -255,8 +257,18 @@ class CategoricalTable:
         return summary(self.schema.columns, self.n_rows, self.cells.n_observed.tolist(), weight + held)
 
 
-def checked_weights(weights: ArrayLike | None, n_rows: int) -> Floats | None:
-    """Return a private copy of row weights, or say what is wrong with them."""
+def checked_weights(weights: ArrayLike | None, n_rows: int, *, is_part: bool = False) -> Floats | None:
+    """Return a private copy of row weights, or say what is wrong with them.
+
+    Parameters
+    ----------
+    weights
+        (n_rows,) how much each row counts.
+    n_rows
+        How many rows there are.
+    is_part
+        Whether these are only some rows of a table, so that all of them may count nothing.
+    """
     if weights is None:
         return None
     try:
@@ -268,7 +280,7 @@ def checked_weights(weights: ArrayLike | None, n_rows: int) -> Floats | None:
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if wrong.size:
         raise WeightError(f"must be finite and not negative, but row {wrong[0]} has {array[wrong[0]]}", int(wrong[0]))
-    if n_rows and not array.any():
+    if n_rows and not is_part and not array.any():
         raise WeightError("sum to zero")
     return frozen(array)
 

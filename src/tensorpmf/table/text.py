@@ -38,9 +38,9 @@ def typed(factor: Factor) -> Factor:
 def _meant(labels: NDArray[Any]) -> NDArray[Any]:
     texts: list[str] = labels.tolist()
     if all(map(_WHOLE.fullmatch, texts)):
-        return np.array([int(text) for text in texts], dtype=np.int64)
+        return np.fromiter(map(int, texts), dtype=np.int64, count=len(texts))
     if all(map(_REAL.fullmatch, texts)) and not all("inf" in text.lower() for text in texts):
-        return np.array([float(text) for text in texts])
+        return np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
     if all(text in _TRUTH for text in texts):
         return objects([_TRUTH[text] for text in texts])
     return labels

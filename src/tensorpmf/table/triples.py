@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.errors import DuplicateCellError, InputError, LengthError, NoRowsError
+from tensorpmf.errors import DuplicateCellError, InputError, LengthError, NoRowsError, UnobservedColumnError
 from tensorpmf.table.cells import CompressedCells, code_type
 from tensorpmf.table.encode import Unknown, encoded
 from tensorpmf.table.factor import Factor
@@ -43,7 +43,7 @@ def read_triples(
             raise LengthError(name, length, len(row_ix))
     names = [str(label) for label in column_labels]
     if schema is None:
-        schema = shared_schema(names, factor, learner)
+        schema = shared_schema(names, factor, column_ix, learner)
     position = np.array([schema.ix(name) for name in names], dtype=np.int32)
     try:
         cells = cells_of_triples(schema, row_ix, position[column_ix], factor, len(row_labels), unknown)
@@ -55,7 +55,7 @@ def read_triples(
     return schema, cells, row_labels
 
 
-def shared_schema(names: Sequence[str], values: Factor, learner: Learner) -> Schema:
+def shared_schema(names: Sequence[str], values: Factor, columns: NDArray[Any], learner: Learner) -> Schema:
     """Return the schema of columns that all have the levels learnt from all values.
 
     Parameters
@@ -63,10 +63,15 @@ def shared_schema(names: Sequence[str], values: Factor, learner: Learner) -> Sch
     names
         What the columns are called.
     values
-        The values of all columns together.
+        (n_triples,) the values of all columns together.
+    columns
+        (n_triples,) the position of the column each of them is in; every column has some.
     learner
         What the caller declares.
     """
+    n_observed = np.bincount(columns[values.positions >= 0], minlength=len(names))
+    if not n_observed.all():
+        raise UnobservedColumnError(names[int(np.argmin(n_observed))])
     column = learner.column("values", values)
     return Schema(tuple(replace(column, name=name) for name in names))
 
