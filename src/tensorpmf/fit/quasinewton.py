@@ -158,7 +158,7 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
             if _curves(*pair):
                 memory = (*memory, pair)[-self.memory :]
         jump = direction(memory, here.gradient, lambda vector: self.algorithm.precondition(state.point, vector))
-        if not memory or not here.gradient @ jump > 0:
+        if not memory or not inner(here.gradient, jump) > 0:
             return QuasiNewtonState(here.after, accepted=here)
         jump *= min(1.0, LONGEST_JUMP / float(np.abs(jump).max()))
         point = self.algorithm.from_vector(here.vector + jump, state.point)
@@ -173,9 +173,14 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         return replace(state, point=point, jump=jump, tries=1)
 
 
+def inner(a: Floats, b: Floats) -> float:
+    """Return the inner product, on this thread: a BLAS waits for others, and its sum depends on how many there are."""
+    return float(np.einsum("i,i", a, b))
+
+
 def _curves(move: Floats, fall: Floats) -> bool:
     """Whether the gradient fell along a move, as it does where the objective is concave."""
-    return bool(move @ fall > 1e-10 * np.sqrt((move @ move) * (fall @ fall)))
+    return inner(move, fall) > 1e-10 * (inner(move, move) * inner(fall, fall)) ** 0.5
 
 
 def direction(
@@ -185,9 +190,9 @@ def direction(
     ahead = gradient.copy()
     shares = []
     for move, fall in reversed(memory):
-        shares.append((move @ ahead) / (move @ fall))
+        shares.append(inner(move, ahead) / inner(move, fall))
         ahead -= shares[-1] * fall
     ahead = precondition(ahead)
     for (move, fall), share in zip(memory, reversed(shares), strict=True):
-        ahead += (share - (fall @ ahead) / (move @ fall)) * move
+        ahead += (share - inner(fall, ahead) / inner(move, fall)) * move
     return ahead
