@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -52,7 +52,7 @@ def heading(text: str) -> str:
     return click.style(text, bold=True)
 
 
-def described(labels: Mapping[str, object]) -> str:
+def described(known: Mapping[str, object]) -> str:
     """Return what is known as text.
 
     Examples
@@ -60,16 +60,16 @@ def described(labels: Mapping[str, object]) -> str:
     >>> described({"party": ["left", "right"], "income": ">= 100"})
     'party=left|right, income >= 100'
     """
-    return ", ".join(_clause(name, label) for name, label in labels.items())
+    return ", ".join(_clause(name, label) for name, label in known.items())
 
 
 def _clause(name: str, label: object) -> str:
-    text = "|".join(map(str, label)) if isinstance(label, list) else str(label)
+    text = "|".join(map(str, cast("list[object]", label))) if isinstance(label, list) else str(label)
     return f"{name} {text}" if text.startswith(("<", ">")) else f"{name}={text}"
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Progress], None] | None]:
+def progress() -> Generator[Callable[[Progress], None] | None]:
     """Yield a callback that shows on stderr how a fit gets on, or None where nobody is looking."""
     if not sys.stderr.isatty():
         yield None

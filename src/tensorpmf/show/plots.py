@@ -167,11 +167,11 @@ def _height(schema: Schema, names: Sequence[str]) -> float:
     return 0.26 * min(2 * MOST_LINES, sum(1 + schema[name].n_levels for name in names))
 
 
-def _in_full(value: float, _position: int) -> str:
+def _in_full(value: float, _position: float) -> str:
     return f"{value:,.10g}".replace("-", "−")
 
 
-def _in_percent(value: float, _position: int) -> str:
+def _in_percent(value: float, _position: float) -> str:
     return f"{value:.0%}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from tensorpmf.fit.result import FitResult
 
 N_TRAINING, N_BINS = 100, 3
-QUESTIONS = [("species", {"petal width": 1.7}), ("petal length", {"species": "versicolor"})]
+QUESTIONS: Sequence[tuple[str, Mapping[str, float | str]]] = [
+    ("species", {"petal width": 1.7}),
+    ("petal length", {"species": "versicolor"}),
+]
+    ("species", {"petal width": 1.7}),
+    ("petal length", {"species": "versicolor"}),
+]
 """What is asked for, and what is known."""
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--bins",
     multiple=True,
     metavar="[COLUMN=]BINS",
-    help="Cut numbers: 5 (as many rows in each), width:5 (equally wide), or 18,30,65 (there). May be repeated.",
+    help="Cut numbers: 5 (as many rows in each), width:5 (equally wide), 18,30,65 (there), or auto. May be repeated.",
 )
 @click.option("--missing", multiple=True, metavar="TEXT", help="What marks a missing cell, such as '?'.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out, an identifier for one.")
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--max-rank", type=int, metavar="N", help="Components to start from.  [default: Kruskal's bound]")
 @click.option("--n-starts", type=int, default=1, show_default=True, metavar="N", help="Random starting points.")
 @seed_option
-@click.option("--max-iterations", type=int, metavar="N", help="The most passes over the rows.")
+@click.option("--max-iterations", type=int, default=10_000, show_default=True, metavar="N", help="The most passes.")
 @click.option("--threads", type=int, metavar="N", help="How many threads work.  [default: all processors]")
 @json_option
 def command(
@@ -49,7 +49,7 @@ def command(
     max_rank: int | None,
     n_starts: int,
     seed: int,
-    max_iterations: int | None,
+    max_iterations: int,
     threads: int | None,
     as_json: bool,
 ) -> int:
@@ -59,7 +59,7 @@ def command(
 
     \b
     tensorpmf fit votes.csv -o votes.pmf
-    tensorpmf fit patients.parquet --bins age=18,30,65 --bins 5 --missing '?'
+    tensorpmf fit patients.parquet --bins age=18,30,65 --bins income=5 --missing '?'
     """
     from tensorpmf.fit.contract import Status
     from tensorpmf.fit.run import fit
@@ -70,7 +70,6 @@ def command(
     path = output or f"{Path(data).name.split('.')[0]}.pmf"
     if not Path(path).resolve().parent.is_dir():
         raise InputError(f"the model cannot be written to {path!r}: there is no such folder.")
-    limits = {} if max_iterations is None else {"max_iterations": max_iterations}
     with progress() as callback:
         table = read_table(
             data,
@@ -82,7 +81,13 @@ def command(
             encoding=encoding,
         )
         result = fit(
-            table, VB(max_rank=max_rank), seed=seed, n_starts=n_starts, n_threads=threads, callback=callback, **limits
+            table,
+            VB(max_rank=max_rank),
+            seed=seed,
+            n_starts=n_starts,
+            max_iterations=max_iterations,
+            n_threads=threads,
+            callback=callback,
         )
     save(result, path)
     answer(as_json, told(data, table, result, path), in_words(data, table, result, path))
@@ -98,7 +103,9 @@ def read_bins(texts: tuple[str, ...]) -> Any:
     return everywhere[0] if everywhere else named or None
 
 
-def _rule(text: str) -> int | tuple[str, int] | list[float]:
+def _rule(text: str) -> int | tuple[str, int] | list[float] | str:
+    if text == "auto":
+        return text
     kind, sign, number = text.partition(":")
     try:
         if sign:
@@ -106,7 +113,7 @@ def _rule(text: str) -> int | tuple[str, int] | list[float]:
         return int(text) if "," not in text else [float(edge) for edge in text.split(",")]
     except ValueError:
         raise InputError(
-            f"--bins {text!r} is no rule.", hint="5, width:5, quantile:5 and 18,30,65 are rules."
+            f"--bins {text!r} is no rule.", hint="5, width:5, quantile:5, 18,30,65 and auto are rules."
         ) from None
 
 
