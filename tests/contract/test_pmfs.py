@@ -7,8 +7,10 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import given
+from tests.oracles.tensor_pmf import TensorPMF
 
 import tensorpmf as tp
+from tensorpmf.pmf import document
 from tensorpmf.pmf.base import PMF
 from tensorpmf.testing.checks import PMF_CHECKS, Check, check_pmf
 from tensorpmf.testing.strategies import low_rank_pmfs
@@ -46,6 +48,17 @@ def test_a_pmf_keeps_the_contract(kind: type[PMF], check: Check, rng: np.random.
 @given(low_rank_pmfs())
 def test_every_small_low_rank_pmf_keeps_the_contract(pmf: tp.LowRankPMF) -> None:
     check_pmf(pmf)
+
+
+def test_a_kind_of_your_own_needs_the_abstract_methods_and_no_more(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(document._REGISTERED, "TensorPMF", TensorPMF)
+    known = low_rank(rng)
+    mine = TensorPMF(known.schema, known.to_dense())
+    check_pmf(mine)
+    assert repr(mine).splitlines()[0] == "TensorPMF of 4 columns, 30 cells"
+    assert repr(mine).splitlines()[1:] == repr(known).splitlines()[1:]
 
 
 class Wrong(tp.LowRankPMF):

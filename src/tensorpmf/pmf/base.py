@@ -1,7 +1,7 @@
 """What every joint PMF answers, whatever it is made of.
 
-A kind of PMF says how to do five things on arrays (the methods that start with an underscore); every query is written
-once, here, on top of them.
+A kind of PMF says how to do five things on arrays, and what it is made of (the abstract methods); every query is
+written once, here, on top of them.
 """
 
 from __future__ import annotations
@@ -57,6 +57,10 @@ class PMF(ABC):
     @abstractmethod
     def _weighed(self, likelihoods: Mapping[int, Floats]) -> Self | None:
         """Multiply by a function (I,) of each of some columns and normalise; None if everything becomes zero."""
+
+    @abstractmethod
+    def _parts(self) -> str:
+        """Tell in a few words what it is made of."""
 
     # Probabilities.
 
@@ -326,10 +330,8 @@ class PMF(ABC):
         width = max(len(column.name) for column in shown)
         lines = [f"{column.name:{width}}  {self._in_words(column.name)}" for column in shown]
         more = [f"… {len(self.schema) - len(shown)} more columns"] * (len(self.schema) > len(shown))
-        return "\n  ".join([self._headline(), *lines, *more])
-
-    def _headline(self) -> str:
-        return f"{type(self).__name__} of {counted(len(self.schema), 'column')}"
+        headline = f"{type(self).__name__} of {counted(len(self.schema), 'column')}, {self._parts()}"
+        return "\n  ".join([headline, *lines, *more])
 
     def _in_words(self, column: str, most: int = 4) -> str:
         prob, levels = self._levels(column, None)[0], self.schema[column].levels

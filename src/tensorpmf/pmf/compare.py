@@ -34,6 +34,14 @@ def kl_divergence(
         How many draws a Monte Carlo answer is made of.
     rng
         Where randomness comes from; by default always the same.
+
+    Examples
+    --------
+    >>> from tensorpmf import Schema
+    >>> schema = Schema.from_n_levels([2])
+    >>> fair, loaded = (LowRankPMF(schema, [1], [[[p], [1 - p]]]) for p in (0.5, 0.9))
+    >>> print(f"{kl_divergence(fair, loaded):.3f}", kl_divergence(fair, loaded).is_exact)
+    0.511 True
     """
     if not 0 <= floor < 1:
         raise SettingError("kl_divergence", "floor", "at least 0 and below 1", floor)

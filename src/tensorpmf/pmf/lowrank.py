@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import NotADistributionError, SettingError, counted
+from tensorpmf.errors import NotADistributionError, SettingError
 from tensorpmf.kernels.estep import LogTables, log_normaliser, responsibilities
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.stacked import stack
@@ -36,6 +36,24 @@ class LowRankPMF(PMF):
         (R,) mixing weights; they sum to one.
     factors
         One (I_n, R) array a column; each of its columns sums to one.
+
+    Examples
+    --------
+    Two blocs of voters, of 60% and 40%:
+
+    >>> from tensorpmf import Column, Schema
+    >>> schema = Schema((Column("party", ("dem", "rep")), Column("crime", ("yes", "no"))))
+    >>> pmf = LowRankPMF(schema, [0.6, 0.4], [[[0.9, 0.2], [0.1, 0.8]], [[0.3, 0.9], [0.7, 0.1]]])
+    >>> pmf
+    LowRankPMF of 2 columns, rank 2, weights 0.6 0.4
+      party  dem 62%, rep 38%
+      crime  yes 54%, no 46%
+    >>> pmf.given(crime="yes")
+    LowRankPMF of 1 column, rank 2, weights 0.67 0.33
+      party  rep 56.7%, dem 43.3%
+    >>> pmf.conditional("party", [{"crime": "yes"}, {"crime": "no"}]).round(3)
+    array([[0.433, 0.567],
+           [0.839, 0.161]])
     """
 
     schema: Schema
@@ -161,10 +179,9 @@ class LowRankPMF(PMF):
             codes[missing, ix] = drawn_from(factor[:, component[missing]], rng)
         return codes
 
-    def _headline(self) -> str:
+    def _parts(self) -> str:
         weights = " ".join(f"{weight:.2g}" for weight in np.sort(self.weights)[:-9:-1])
-        more = " …" * (self.rank > 8)
-        return f"LowRankPMF of {counted(len(self.schema), 'column')}, rank {self.rank}, weights {weights}{more}"
+        return f"rank {self.rank}, weights {weights}{' …' * (self.rank > 8)}"
 
 
 def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:
