@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tensorpmf.errors import TensorPMFError as TensorPMFError
     from tensorpmf.fit.coupled import CTF as CTF
+    from tensorpmf.fit.em import EM as EM
     from tensorpmf.fit.given import fit_marginals as fit_marginals
+    from tensorpmf.fit.oracle import oracle_ml as oracle_ml
     from tensorpmf.fit.result import FitResult as FitResult
     from tensorpmf.fit.run import fit as fit
+    from tensorpmf.fit.squarem import SQUAREM as SQUAREM
     from tensorpmf.fit.vb import VB as VB
     from tensorpmf.pmf.compare import kl_divergence as kl_divergence
     from tensorpmf.pmf.compare import relative_squared_error as relative_squared_error
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from tensorpmf.pmf.kruskal import kruskal_max_rank as kruskal_max_rank
     from tensorpmf.pmf.lowrank import LowRankPMF as LowRankPMF
     from tensorpmf.pmf.posterior import DirichletPosterior as DirichletPosterior
+    from tensorpmf.rank.search import select_rank as select_rank
+    from tensorpmf.rank.selection import RankSelection as RankSelection
     from tensorpmf.table.read import read_table as read_table
     from tensorpmf.table.schema import Column as Column
     from tensorpmf.table.schema import Schema as Schema
@@ -36,8 +41,11 @@ _HOME = {
     "CategoricalTable": "table.table",
     "Column": "table.schema",
     "DirichletPosterior": "pmf.posterior",
+    "EM": "fit.em",
     "FitResult": "fit.result",
     "LowRankPMF": "pmf.lowrank",
+    "RankSelection": "rank.selection",
+    "SQUAREM": "fit.squarem",
     "Schema": "table.schema",
     "TensorPMFError": "errors",
     "VB": "fit.vb",
@@ -46,9 +54,11 @@ _HOME = {
     "kl_divergence": "pmf.compare",
     "kruskal_max_rank": "pmf.kruskal",
     "load": "pmf.io",
+    "oracle_ml": "fit.oracle",
     "read_table": "table.read",
     "relative_squared_error": "pmf.compare",
     "save": "pmf.io",
+    "select_rank": "rank.search",
 }
 """Where each public name lives; the lines above tell type checkers the same."""
 

@@ -53,7 +53,7 @@ class EM(Algorithm[EMState, Counts]):
 
     Choose it when the rank is known, as ``SQUAREM(EM(rank))`` rather than bare: the same optimum in a fraction of the
     passes. It finds a *local* optimum, so try several starts (``fit(..., n_starts=10)``). One pass costs
-    O(observed cells x rank). Missing cells are summed out exactly; row weights count rows that often.
+    O(observed cells x rank). Missing cells are summed out exactly; a row of weight two counts like two rows.
 
     A component that explains no observed cell of a column keeps its factor there.
 
@@ -77,17 +77,18 @@ class EM(Algorithm[EMState, Counts]):
         if self.rank is not None:
             whole_number("EM", "rank", self.rank, at_least=1)
 
+    def with_rank(self, rank: int) -> EM:
+        """Return the same settings for another rank."""
+        return replace(self, rank=rank)
+
     def start(self, schema: Schema, rng: np.random.Generator) -> EMState:
         """Return random factors and equal weights."""
-        if self.rank is None:
-            raise SettingError("EM", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
-        rank = int(self.rank)
+        rank = self._known_rank()
         return EMState(schema, np.full(rank, 1 / rank), simplexes.random_factors(schema, rank, rng))
 
-    def grow(self, state: EMState, rng: np.random.Generator) -> EMState:
-        """Return a starting point with one component more: the heaviest one is split."""
-        weights, factors = simplexes.split_heaviest(state.weights, state.factors, state.schema, rng)
-        return EMState(state.schema, weights, factors)
+    def start_from(self, pmf: LowRankPMF, rng: np.random.Generator) -> EMState:
+        """Return a starting point near a model: its heaviest components, and halves of them where these are too few."""
+        return EMState(pmf.schema, *simplexes.near_model(pmf, self._known_rank(), rng))
 
     def summarise(self, block: Rows, state: EMState) -> Counts:
         """Return expected counts of one block: the E-step."""
@@ -118,3 +119,8 @@ class EM(Algorithm[EMState, Counts]):
     def project(self, vector: Floats, state: EMState) -> Floats:
         """Return the weights and factors, flat, nearest to some that left their simplexes."""
         return simplexes.nearest(vector, len(state.weights), state.schema.offsets)
+
+    def _known_rank(self) -> int:
+        if self.rank is None:
+            raise SettingError("EM", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
+        return int(self.rank)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tensorpmf.kernels.stacked import column_sums, spread
+from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Floats, Ints
 
@@ -44,6 +45,25 @@ def random_factors(schema: Schema, rank: int, rng: np.random.Generator) -> Float
     loudness = min(1.0, (5 / schema.n_columns) ** 0.5)
     noise = rng.random((int(schema.offsets[-1]), rank)) ** loudness
     return normalised(noise, noise, schema.offsets)
+
+
+def near_model(pmf: LowRankPMF, rank: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return a point near a model: its heaviest components, or all of them and halves of the heaviest.
+
+    Parameters
+    ----------
+    pmf
+        The model.
+    rank
+        How many components the point has.
+    rng
+        Where randomness comes from.
+    """
+    heaviest = np.argsort(-pmf.weights, kind="stable")[:rank]
+    weights, factors = pmf.weights[heaviest], np.concatenate(pmf.factors)[:, heaviest]
+    while len(weights) < rank:
+        weights, factors = split_heaviest(weights, factors, pmf.schema, rng)
+    return weights / weights.sum(), factors
 
 
 def split_heaviest(weights: Floats, factors: Floats, schema: Schema, rng: np.random.Generator) -> tuple[Floats, Floats]:

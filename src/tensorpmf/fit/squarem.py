@@ -105,7 +105,8 @@ class SQUAREM(Algorithm[SquaremState, Stats], Generic[Stats]):
         :class:`FixedPoint`.
     scheme
         How long a jump is, from r, the first plain step, and v, the change from it to the second: ``"s1"`` is
-        ``-(r.v)/(v.v)``, ``"s2"`` is ``-(r.r)/(r.v)``, ``"s3"`` is ``|r|/|v|``.
+        ``-(r.v)/(v.v)``, ``"s2"`` is ``-(r.r)/(r.v)``, ``"s3"`` is ``|r|/|v|``. With refused jumps, the first needs the
+        fewest passes.
     coordinates
         Jump in the logarithms of the parameters, each as important as its parameter is large, which stays feasible by
         itself; or in the parameters, and on to the nearest point of the probability simplexes.
@@ -120,7 +121,7 @@ class SQUAREM(Algorithm[SquaremState, Stats], Generic[Stats]):
     """
 
     algorithm: Any
-    scheme: Scheme = "s3"
+    scheme: Scheme = "s1"
     coordinates: Coordinates = "log"
 
     def __post_init__(self) -> None:
@@ -146,6 +147,10 @@ class SQUAREM(Algorithm[SquaremState, Stats], Generic[Stats]):
     def start_from(self, pmf: PMF, rng: np.random.Generator) -> SquaremState:
         """Return the algorithm's own starting point near a model."""
         return SquaremState(self.algorithm.start_from(pmf, rng))
+
+    def resume(self, state: Any) -> SquaremState:
+        """Return where to go on from a state of the algorithm, or of its own."""
+        return state if isinstance(state, SquaremState) else SquaremState(state)
 
     def summarise(self, block: Rows, state: SquaremState) -> Stats:
         """Return the algorithm's own statistics at the point under trial."""
