@@ -82,5 +82,5 @@ def _missing(n_observed: int, n: int) -> str:
     if n_observed == n:
         return "complete"
     percent = 100 * (1 - n_observed / n)
-    rounded = "< 0.1" if percent < 0.1 else "> 99.9" if percent > 99.9 else f"{percent:.3g}"
+    rounded = "< 0.1" if percent < 0.1 else "> 99.9" if 99.9 < percent < 100 else f"{percent:.3g}"
     return f"{rounded} % missing"

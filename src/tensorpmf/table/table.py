@@ -216,6 +216,10 @@ class CategoricalTable:
         """Return the same rows with other weights, or with none."""
         return replace(self, row_weights=checked_weights(weights, self.n_rows))
 
+    def compressed(self) -> CategoricalTable:
+        """Return the same table with only the observed cells held; it answers all questions alike."""
+        return replace(self, cells=self.cells.compressed())
+
     def to_columns(self) -> dict[str, list[Hashable | None]]:
         """Return a list of labels for each column; None is missing."""
         return decode.to_columns(self.schema, self.cells)
