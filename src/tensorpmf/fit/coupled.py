@@ -143,11 +143,8 @@ class CTF(Algorithm[CTFState, Any]):
     def start_from(self, pmf: LowRankPMF, rng: np.random.Generator) -> CTFState:
         """Return a starting point near a model: its heaviest components, and halves of them where that is too few."""
         state = self.start(pmf.schema, rng)
-        heaviest = np.argsort(-pmf.weights, kind="stable")[: len(state.weights)]
-        weights, factors = pmf.weights[heaviest], np.concatenate(pmf.factors)[:, heaviest]
-        while len(weights) < len(state.weights):
-            weights, factors = simplexes.split_heaviest(weights, factors, pmf.schema, rng)
-        return replace(state, weights=weights / weights.sum(), factors=factors)
+        weights, factors = simplexes.near_model(pmf, len(state.weights), rng)
+        return replace(state, weights=weights, factors=factors)
 
     def summarise(self, block: Rows, state: CTFState) -> Tally:
         """Return what one block of rows shows of the subsets."""
