@@ -19,9 +19,6 @@ QUESTIONS: Sequence[tuple[str, Mapping[str, float | str]]] = [
     ("species", {"petal width": 1.7}),
     ("petal length", {"species": "versicolor"}),
 ]
-    ("species", {"petal width": 1.7}),
-    ("petal length", {"species": "versicolor"}),
-]
 """What is asked for, and what is known."""
 
 
