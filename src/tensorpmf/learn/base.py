@@ -1,0 +1,177 @@
+"""What the estimators share: the settings of a fit, and the way from what scikit-learn's users have to coded rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from tensorpmf.errors import NoMixtureError
+from tensorpmf.fit.contract import Algorithm
+from tensorpmf.fit.result import FitResult
+from tensorpmf.fit.run import fit
+from tensorpmf.pmf.base import PMF
+from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.table.bins import Bins
+from tensorpmf.table.factor import is_number, objects
+from tensorpmf.table.read import read_table
+from tensorpmf.table.schema import Column, Schema
+from tensorpmf.table.table import CategoricalTable, checked_weights
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+"""Randomness as scikit-learn takes it."""
+
+AnyBins: TypeAlias = Bins | Mapping[str, Bins] | Literal["auto"] | None
+"""How to cut all columns, or each; ``"auto"`` where it must be, None nowhere."""
+
+
+class PMFEstimator(BaseEstimator):
+    """An estimator that learns a joint PMF and answers by asking it.
+
+    Rows may be a data frame (pandas, polars, Arrow), whose labels are taken as they are, or an array. Missing cells are
+    None, NaN, or whatever the library calls null; they need no imputation. A label that did not occur in training is
+    taken as missing.
+
+    Parameters
+    ----------
+    algorithm
+        How the joint PMF is learnt, as for :func:`tensorpmf.fit`; variational Bayes if not given, which finds its rank.
+    bins
+        How numbers are cut into bins, learnt in ``fit``, as for :func:`tensorpmf.read_table`. ``"auto"`` cuts columns
+        of more than 20 different numbers into ten quantile bins, and leaves other numbers as they are. Numbers that
+        are names, of shops say, should come as a categorical column or as texts.
+    n_starts
+        How many random starting points are tried; the best objective is kept.
+    max_iterations
+        The most passes over the rows that a start may take.
+    tolerance
+        A start has converged when a pass gains less than this, relative to the objective.
+    random_state
+        Where randomness comes from.
+    n_threads
+        How many threads work at once; by default as many as there are processors.
+    """
+
+    result_: FitResult
+    n_features_in_: int
+
+    def __init__(
+        self,
+        algorithm: Algorithm[Any, Any] | None = None,
+        *,
+        bins: AnyBins = "auto",
+        n_starts: int = 1,
+        max_iterations: int = 10_000,
+        tolerance: float = 1e-8,
+        random_state: RandomState = 0,
+        n_threads: int | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.bins: AnyBins = bins
+        self.n_starts = n_starts
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @property
+    def pmf_(self) -> PMF:
+        """The joint PMF."""
+        return self.result_.pmf
+
+    @property
+    def mixture_(self) -> LowRankPMF:
+        """The joint PMF as a mixture, or an error if it is none."""
+        if isinstance(self.pmf_, LowRankPMF):
+            return self.pmf_
+        raise NoMixtureError(type(self.pmf_).__name__)
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns of the joint PMF."""
+        return self.pmf_.schema
+
+    @property
+    def rank_(self) -> int:
+        """How many components hold mass."""
+        return self.result_.rank
+
+    @property
+    def n_iter_(self) -> int:
+        """How many passes over the rows the fit took."""
+        return len(self.result_.trace)
+
+    def _fit(self, table: CategoricalTable) -> None:
+        """Learn the joint PMF of a table."""
+        self.result_ = fit(
+            table,
+            self.algorithm,
+            seed=int(self._randomness().integers(2**32)),
+            n_starts=self.n_starts,
+            max_iterations=self.max_iterations,
+            tolerance=self.tolerance,
+            n_threads=self.n_threads,
+        )
+
+    def _learnt(self, X: Any, sample_weight: ArrayLike | None) -> tuple[CategoricalTable, NDArray[np.intp]]:
+        """Return the rows that count, their levels and bins learnt from them, and which of the rows these are."""
+        rows = self._checked(X, reset=True)
+        weights = checked_weights(sample_weight, len(rows))
+        if weights is None:
+            kept = np.arange(len(rows))
+        else:
+            kept = np.flatnonzero(weights)
+            rows, weights = taken(rows, kept), weights[kept]
+        names = None if is_frame(rows) else [f"x{ix}" for ix in range(self.n_features_in_)]
+        return read_table(rows, bins=self.bins, names=names, weights=weights), kept
+
+    def _coded(self, X: Any) -> CategoricalTable:
+        """Return rows as a table of the joint PMF's columns; columns that are no features are missing."""
+        check_is_fitted(self)
+        rows = self._checked(X, reset=False)
+        if not (is_frame(rows) and hasattr(self, "feature_names_in_")):
+            array = np.asarray(rows)
+            rows = {name: array[:, ix] for ix, name in enumerate(self.schema_.names[: self.n_features_in_])}
+        return self.schema_.encode(rows, unknown="missing")
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return a data frame as it is, anything else as an array, and let scikit-learn look at names and numbers."""
+        rows = X if is_frame(X) else check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=self)
+        return validate_data(self, rows, reset=reset, skip_check_array=True)
+
+    def _randomness(self, random_state: RandomState = None) -> np.random.Generator:
+        """Return where randomness comes from: what the caller says, or else the estimator's own ``random_state``."""
+        state = check_random_state(self.random_state if random_state is None else random_state)
+        return np.random.default_rng(state.randint(2**31 - 1))
+
+
+def is_frame(rows: object) -> bool:
+    """Whether rows are a data frame, whose columns have names and types of their own."""
+    return hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__dataframe__")
+
+
+def taken(rows: Any, positions: NDArray[np.intp]) -> Any:
+    """Return some rows of a data frame or an array."""
+    if not is_frame(rows):
+        return rows[positions]
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(rows, eager_only=True)[positions.tolist(), :].to_native()
+
+
+def answers(column: Column) -> NDArray[Any]:
+    """Return (I,) what each level of a column stands for outside: its label, or a number if it is a bin."""
+    labels = column.levels if column.centres is None else column.centres
+    return np.array(labels) if all(map(is_number, labels)) else objects(labels)

@@ -1,0 +1,132 @@
+"""Classification: the probability of each class, given whatever else is known of a row."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from tensorpmf.errors import InputError, NoLabelError
+from tensorpmf.learn.base import PMFEstimator
+from tensorpmf.table.cells import code_type
+from tensorpmf.table.factor import is_null
+from tensorpmf.table.schema import Column, Schema
+from tensorpmf.table.table import CategoricalTable
+from tensorpmf.typing import Codes, Floats
+
+
+class PMFClassifier(ClassifierMixin, PMFEstimator):
+    """Classify rows by the joint PMF of features and class, ``P(class | what is known of the row)``.
+
+    Features may be missing, in training and in prediction. So may classes in training: None, NaN or null. Such rows
+    still tell how the features hang together, so a few labelled rows among many are put to good use.
+
+    The settings are those of :class:`PMFEstimator`.
+
+    Attributes
+    ----------
+    classes_
+        The classes, sorted.
+    target_
+        What the class is called in the joint PMF.
+    result_
+        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> classifier = PMFClassifier().fit(X, y)
+    >>> round(classifier.score(X, y), 1)
+    1.0
+    >>> X.loc[[0], "petal width (cm)"] = None
+    >>> classifier.predict(X[:1]).item()
+    0
+    """
+
+    classes_: NDArray[Any]
+    target_: str
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the joint PMF of features and class.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the features.
+        y
+            (n_rows,) the class of each row; None, NaN and null where it is not known.
+        sample_weight
+            (n_rows,) how much each row counts.
+        """
+        if y is None:
+            raise InputError("PMFClassifier requires y to be passed, but the target y is None.")
+        features, kept = self._learnt(X, sample_weight)
+        name = str(getattr(y, "name", None) or "class")
+        while name in features.schema.names:
+            name += "_"
+        check_consistent_length(X, y)
+        self.target_, labels = name, column_or_1d(y, warn=True)[kept]
+        self.classes_, codes = classes_of(labels)
+        schema = Schema((*features.schema.columns, Column(name, tuple(self.classes_.tolist()))))
+        both = np.column_stack([features.codes, codes.astype(code_type(len(self.classes_)))])
+        self._fit(CategoricalTable.from_codes(both, weights=features.row_weights, schema=schema))
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return (n_rows, n_classes) the probability of each class.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the features, as far as they are known.
+        """
+        rows = self._coded(X)
+        return self.pmf_.conditional(self.target_, rows)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return (n_rows, n_classes) the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the features, as far as they are known.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return (n_rows,) the most probable class.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the features, as far as they are known.
+        """
+        prob = self.predict_proba(X)
+        classes: NDArray[Any] = self.classes_[np.argmax(prob, axis=1)]
+        return classes
+
+
+def classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the classes, sorted, and the code of each label, ``-1`` where there is none.
+
+    Parameters
+    ----------
+    labels
+        (n_rows,) labels; None, NaN and null are none.
+    """
+    known = np.array([not is_null(label) for label in labels.tolist()], dtype=bool)
+    if not known.any():
+        raise NoLabelError()
+    seen = labels[known]
+    seen = np.array(seen.tolist()) if seen.dtype == object else seen
+    check_classification_targets(seen)
+    classes, inverse = np.unique(seen, return_inverse=True)
+    codes = np.full(len(labels), -1, dtype=np.int64)
+    codes[known] = inverse
+    return classes, codes

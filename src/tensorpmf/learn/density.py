@@ -1,0 +1,123 @@
+"""Density: how probable a row is, which component made it, how odd it is, and new rows like it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tensorpmf.learn.base import PMFEstimator, RandomState, answers
+from tensorpmf.typing import Floats
+
+
+class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, PMFEstimator):
+    """Learn the joint PMF of rows: score them, assign them to components, find odd ones, draw new ones.
+
+    The settings are those of :class:`PMFEstimator`.
+
+    Attributes
+    ----------
+    result_
+        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, species = load_iris(return_X_y=True)
+    >>> density = PMFDensity().fit(X)
+    >>> density.transform(X[:2]).round(2).max(axis=1).tolist()
+    [1.0, 1.0]
+    >>> density.sample(3).shape
+    (3, 4)
+    """
+
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the joint PMF of rows.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the rows.
+        y
+            Not used.
+        sample_weight
+            (n_rows,) how much each row counts.
+        """
+        table, _ = self._learnt(X, sample_weight)
+        self._fit(table)
+        return self
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return (n_rows,) the logarithm of each row's probability; missing cells are summed out.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the rows.
+        """
+        return self.pmf_.log_prob(self._coded(X))
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the mean logarithm of the rows' probabilities; higher is better.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the rows.
+        y
+            Not used.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def transform(self, X: Any) -> Floats:
+        """Return (n_rows, n_components) the probability that each component made each row.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the rows.
+        """
+        return self.mixture_.responsibilities(self._coded(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.mixture_.rank
+
+    def anomaly_score(self, X: Any, *, n_draws: int = 1000) -> Floats:
+        """Return (n_rows,) how odd each row is: how much more it surprises than usual, in standard deviations.
+
+        The surprise of a row is minus the logarithm of its probability. What is usual is learnt from rows drawn from
+        the model in which the same cells are missing, so that rows with many and with few holes can be compared.
+
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the rows.
+        n_draws
+            How many rows are drawn for comparison.
+        """
+        rows = self._coded(X)
+        surprise = -self.pmf_.log_prob(rows)
+        draws = self.pmf_.sample(n_draws, self._randomness()).codes
+        patterns, pattern_ix = np.unique(rows.codes >= 0, axis=0, return_inverse=True)
+        usual = np.array([-self.pmf_.log_prob(np.where(seen, draws, -1)) for seen in patterns])
+        excess, spread = surprise - usual.mean(axis=1)[pattern_ix], usual.std(axis=1)[pattern_ix]
+        return np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 1e-9)
+
+    def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> NDArray[Any]:
+        """Return (n_samples, n_features) new rows; where numbers were cut into bins, the mean of the bin drawn.
+
+        Parameters
+        ----------
+        n_samples
+            How many rows.
+        random_state
+            Where randomness comes from; by default the estimator's, and the same rows every time.
+        """
+        check_is_fitted(self)
+        codes = self.pmf_.sample(n_samples, self._randomness(random_state)).codes
+        drawn = [answers(column)[code] for column, code in zip(self.schema_.columns, codes.T, strict=True)]
+        return np.column_stack(drawn)

@@ -1,0 +1,133 @@
+"""Ratings as users have them, one a line or as a sparse matrix, and as rows of the joint PMF of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+
+from tensorpmf.errors import InputError
+from tensorpmf.learn.base import is_frame
+from tensorpmf.table.schema import Schema
+from tensorpmf.table.table import CategoricalTable
+from tensorpmf.typing import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """Who rated what, and how.
+
+    Parameters
+    ----------
+    users
+        (n_ratings,) labels.
+    items
+        (n_ratings,) labels.
+    ratings
+        (n_ratings,) numbers, or nothing where it is the ratings that are asked for.
+    """
+
+    users: Sequence[Hashable]
+    items: Sequence[Hashable]
+    ratings: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: Any, y: ArrayLike | None = None, *, rated: bool = True) -> Triples:
+        """Return triples from lines or from a sparse matrix.
+
+        Parameters
+        ----------
+        X
+            Lines of user and item, and of the rating unless that is given apart; or a sparse matrix.
+        y
+            (n_ratings,) the ratings, if given apart.
+        rated
+            Whether there must be ratings.
+        """
+        if hasattr(X, "tocoo"):
+            entries = X.tocoo()
+            return cls(entries.row.tolist(), entries.col.tolist(), np.asarray(entries.data, dtype=np.float64))
+        columns = columns_of(X)
+        if rated and y is None and len(columns) == 3:
+            y = columns.pop()
+        if len(columns) != 2 or (rated and y is None):
+            raise InputError(
+                f"expected lines of user and item, and their ratings, got {len(columns)} columns"
+                f" and {'no' if y is None else 'a'} y.",
+                hint="fit([(user, item), …], ratings), or fit([(user, item, rating), …]), or fit(sparse_matrix).",
+            )
+        return cls(columns[0], columns[1], np.asarray([] if y is None else y, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of users: a row each, and a last row of which nothing is known.
+
+    Parameters
+    ----------
+    users
+        The row of each user.
+    items
+        The column of each item.
+    table
+        The rows.
+    """
+
+    users: dict[Hashable, int]
+    items: dict[Hashable, int]
+    table: CategoricalTable
+
+    @classmethod
+    def of(cls, rated: Triples, schema: Schema, labels: NDArray[Any]) -> Evidence:
+        """Return ratings as rows of a joint PMF; those of items that it does not know are left out.
+
+        Parameters
+        ----------
+        rated
+            The ratings.
+        schema
+            The columns of the joint PMF.
+        labels
+            (n_items,) the items that its columns stand for.
+        """
+        users = {user: ix for ix, user in enumerate(dict.fromkeys(rated.users))}
+        items = {item: ix for ix, item in enumerate(labels.tolist())}
+        user_ix, item_ix = positions(rated.users, users), positions(rated.items, items)
+        kept = item_ix >= 0
+        cells = (rated.ratings[kept], (user_ix[kept], item_ix[kept]))
+        return cls(users, items, schema.encode(coo_array(cells, shape=(len(users) + 1, len(items)))))
+
+
+def columns_of(lines: Any) -> list[Any]:
+    """Return lists of labels, one for each column of a data frame, an array, or a list of lines.
+
+    Parameters
+    ----------
+    lines
+        The lines.
+    """
+    if is_frame(lines):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(lines, eager_only=True)
+        return [frame[:, ix].to_list() for ix in range(frame.shape[1])]
+    if isinstance(lines, np.ndarray) and lines.ndim == 2:
+        return [column.tolist() for column in lines.T]
+    return [list(column) for column in zip(*lines, strict=True)]
+
+
+def positions(labels: Sequence[Hashable], known: dict[Hashable, int]) -> Ints:
+    """Return (n,) where labels stand among known ones, ``-1`` for those that are not known.
+
+    Parameters
+    ----------
+    labels
+        The labels.
+    known
+        The position of each known label.
+    """
+    return np.array([known.get(label, -1) for label in labels], dtype=np.int64)

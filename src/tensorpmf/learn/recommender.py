@@ -1,0 +1,210 @@
+"""Recommendation: the distribution of any user's rating of any item, given the user's other ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tensorpmf._check import whole_number
+from tensorpmf.errors import SettingError, listing
+from tensorpmf.learn.base import PMFEstimator
+from tensorpmf.learn.ratings import Evidence, Triples, positions
+from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.table.factor import objects
+from tensorpmf.table.table import CategoricalTable
+from tensorpmf.typing import Floats, Ints
+
+Statistic: TypeAlias = Literal["mean", "median", "mode"]
+"""What is told of a distribution: the mean errs least in squares, the median in size, the mode is right most often."""
+
+STATISTICS = ("mean", "median", "mode")
+
+HALF = 0.5 - 1e-12
+"""What half of a probability comes to after rounding."""
+
+USERS_AT_ONCE = 1024
+"""For so many users the ratings of all items are predicted at once."""
+
+
+class PMFRecommender(RegressorMixin, PMFEstimator):
+    """Predict ratings by the joint PMF of all items: ``P(rating of this item | the user's other ratings)``.
+
+    Ratings come as lines of user and item, and the rating; or as a sparse matrix of users and items. For users who were
+    not there in training no new fit is needed: hand over what is known of them. An item that nobody rated in training
+    is expected to be rated like all others.
+
+    The settings are those of :class:`PMFEstimator`; ``bins`` cuts the ratings.
+
+    Attributes
+    ----------
+    users_
+        The users of the training ratings.
+    items_
+        The items of the training ratings.
+    ratings_
+        The ratings there are; of ratings that were cut into bins, the mean of each bin.
+    result_
+        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+
+    Examples
+    --------
+    >>> tastes = {"action": [5, 4, 1, 2], "romance": [1, 2, 5, 4]}
+    >>> films = ["Alien", "Brazil", "Casablanca", "Dracula"]
+    >>> lines = [
+    ...     (f"{taste} {number}", film, rating)
+    ...     for number in range(30)
+    ...     for taste, ratings in tastes.items()
+    ...     for film, rating in zip(films, ratings)
+    ... ]
+    >>> recommender = PMFRecommender().fit(lines)
+    >>> recommender.recommend(["new"], n=1, known=[("new", "Casablanca", 5), ("new", "Alien", 1)])[0][0][0]
+    'Dracula'
+    """
+
+    users_: NDArray[Any]
+    items_: NDArray[Any]
+    ratings_: Floats
+    overall_: Floats
+    evidence_: Evidence
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # not any array will do: its two columns are users and items
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
+        """Learn the joint PMF of the ratings of all items.
+
+        Parameters
+        ----------
+        X
+            (n_ratings, 2) lines of user and item, with a third column for the rating if ``y`` is not given; or a SciPy
+            sparse matrix whose stored entries are the ratings, one row a user and one column an item.
+        y
+            (n_ratings,) the ratings.
+        """
+        rated = Triples.of(X, y)
+        bins: Any = self.bins
+        table = CategoricalTable.from_triples(rated.users, rated.items, rated.ratings, bins=bins)
+        label_of = {str(item): item for item in rated.items}
+        self.items_ = objects([label_of[name] for name in table.schema.names])
+        self.ratings_ = table.schema.columns[0].values
+        self.evidence_ = Evidence.of(rated, table.schema, self.items_)
+        self.users_ = objects(list(self.evidence_.users))
+        codes = table.cells.compressed().values
+        self.overall_ = np.bincount(codes, minlength=len(self.ratings_)) / len(codes)
+        self._fit(table)
+        return self
+
+    def predict(self, X: Any, *, known: Any = None, statistic: Statistic = "mean") -> Floats:
+        """Return (n_pairs,) the rating to expect.
+
+        Parameters
+        ----------
+        X
+            (n_pairs, 2) lines of user and item.
+        known
+            What is known of the users, as ratings like those that ``fit`` takes; by default the training ratings.
+        statistic
+            The ``"mean"``, for the smallest squared error; the ``"median"``, for the smallest absolute error; or the
+            ``"mode"``, to be right most often.
+        """
+        if statistic not in STATISTICS:
+            raise SettingError("predict", "statistic", f"one of {listing(STATISTICS)}", statistic)
+        prob = self.predict_proba(X, known=known)
+        if statistic == "mean":
+            return np.asarray(prob @ self.ratings_)
+        at = np.argmax(prob if statistic == "mode" else np.cumsum(prob, axis=1) >= HALF, axis=1)
+        return np.asarray(self.ratings_[at])
+
+    def predict_proba(self, X: Any, *, known: Any = None) -> Floats:
+        """Return (n_pairs, n_ratings) the probability of each rating, in the order of ``ratings_``.
+
+        It is given the user's other ratings: if this one is known, it is not looked at.
+
+        Parameters
+        ----------
+        X
+            (n_pairs, 2) lines of user and item.
+        known
+            What is known of the users, as ratings like those that ``fit`` takes; by default the training ratings.
+        """
+        check_is_fitted(self)
+        asked = Triples.of(X, rated=False)
+        evidence = self._evidence(known)
+        users, user_ix = np.unique(positions(asked.users, evidence.users), return_inverse=True)
+        rows = evidence.table.take(users)
+        resp = self._responsibilities(rows)
+        item_ix = positions(asked.items, evidence.items)
+        prob = np.tile(self.overall_, (len(item_ix), 1))
+        by_item = np.argsort(item_ix, kind="stable")
+        for pairs in np.split(by_item, np.flatnonzero(np.diff(item_ix[by_item])) + 1):
+            if len(pairs) and item_ix[pairs[0]] >= 0:
+                prob[pairs] = self._ratings(int(item_ix[pairs[0]]), rows, user_ix[pairs], resp)
+        return prob
+
+    def recommend(
+        self, users: Sequence[Hashable], n: int = 10, *, known: Any = None, exclude_seen: bool = True
+    ) -> list[list[tuple[Hashable, float]]]:
+        """Return for each user the items expected to be rated best, and the rating expected; best first.
+
+        Parameters
+        ----------
+        users
+            The users.
+        n
+            How many items; fewer for users who have rated nearly everything.
+        known
+            What is known of the users, as ratings like those that ``fit`` takes; by default the training ratings.
+        exclude_seen
+            Leave out items whose rating by the user is known.
+        """
+        check_is_fitted(self)
+        n = whole_number("recommend", "n", n, at_least=1)
+        evidence = self._evidence(known)
+        user_ix = positions(users, evidence.users)
+        blocks = [user_ix[start : start + USERS_AT_ONCE] for start in range(0, len(user_ix), USERS_AT_ONCE)]
+        return [best for block in blocks for best in self._best(evidence.table.take(block), n, exclude_seen)]
+
+    def _evidence(self, known: Any) -> Evidence:
+        return self.evidence_ if known is None else Evidence.of(Triples.of(known), self.schema_, self.items_)
+
+    def _responsibilities(self, rows: CategoricalTable) -> Floats | None:
+        """Return what all unseen items of a user share, if the joint PMF is a mixture: it is computed once."""
+        return self.pmf_.responsibilities(rows) if isinstance(self.pmf_, LowRankPMF) else None
+
+    def _ratings(self, item_ix: int, rows: CategoricalTable, user_ix: Ints, resp: Floats | None) -> Floats:
+        """Return (n_users, n_ratings) the probability of each rating of an item by some of the rows."""
+        name = self.schema_.names[item_ix]
+        if resp is None:
+            return self.pmf_.conditional(name, rows.take(user_ix))
+        prob = resp[user_ix] @ self.mixture_.factors[item_ix].T
+        seen = rows.cells.column(item_ix)[user_ix] >= 0
+        if seen.any():
+            prob[seen] = self.pmf_.conditional(name, rows.take(user_ix[seen]))
+        return prob
+
+    def _best(self, rows: CategoricalTable, n: int, exclude_seen: bool) -> list[list[tuple[Hashable, float]]]:
+        expected = self._expected(rows)
+        if exclude_seen:
+            expected[rows.codes >= 0] = -np.inf
+        order = np.argsort(-expected, axis=1, kind="stable")[:, :n]
+        items: list[Hashable] = self.items_.tolist()
+        return [
+            [(items[ix], row[ix]) for ix in best if row[ix] > -np.inf]
+            for row, best in zip(expected.tolist(), order.tolist(), strict=True)
+        ]
+
+    def _expected(self, rows: CategoricalTable) -> Floats:
+        """Return (n_users, n_items) the mean rating of each item."""
+        resp = self._responsibilities(rows)
+        if resp is not None:
+            return resp @ np.stack([self.ratings_ @ factor for factor in self.mixture_.factors], axis=1)
+        return np.stack([self.pmf_.conditional(name, rows) @ self.ratings_ for name in self.schema_.names], axis=1)
