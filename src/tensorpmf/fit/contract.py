@@ -48,12 +48,21 @@ class Info:
         True when the step only refused a jump: its lack of progress must not look like convergence.
     settled
         True when nothing structural is going on, such as a component dying: then a flat objective means convergence.
+    validation
+        Mean log-likelihood of rows held out, of the model that would be returned now; starts are compared by it. For
+        algorithms that hold rows out; all starts hold out the same.
     """
 
     objective: float
     rank: int
     rejected: bool = False
     settled: bool = True
+    validation: float | None = None
+
+    @property
+    def score(self) -> float:
+        """What starts are compared by; higher is better."""
+        return self.objective if self.validation is None else self.validation
 
 
 class Algorithm(ABC, Generic[State, Stats]):

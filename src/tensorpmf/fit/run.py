@@ -166,7 +166,7 @@ def fit(
         ascents.append(climb(runner, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch))
         if ascents[-1].status is Status.INTERRUPTED:
             break
-    best = max((ascent for ascent in ascents if ascent.infos), key=lambda ascent: ascent.infos[-1].objective)
+    best = max((ascent for ascent in ascents if ascent.infos), key=lambda ascent: ascent.infos[-1].score)
     model = runner.finish(best.state)
     rank = best.infos[-1].rank
     return FitResult(
@@ -177,7 +177,7 @@ def fit(
         trace=best.trace,
         algorithm=algorithm,
         notes=algorithm.notes(reduce.schema, rank),
-        starts=tuple(ascent.infos[-1].objective for ascent in ascents if ascent.infos),
+        starts=tuple(ascent.infos[-1].score for ascent in ascents if ascent.infos),
     )
 
 
