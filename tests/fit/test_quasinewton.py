@@ -28,7 +28,7 @@ def rows(rng: np.random.Generator) -> Rows:
 @pytest.fixture
 def state(rng: np.random.Generator) -> VBState:
     schema = Schema.from_n_levels(N_LEVELS)
-    return VBState(schema, rng.gamma(3.0, 2.0, 3), rng.gamma(3.0, 1.0, (7, 3)), 1e-6, np.full(3, 0.1), n_empty=2)
+    return VBState(schema, rng.gamma(3.0, 2.0, 3), rng.gamma(3.0, 1.0, (7, 3)), 1e-6, np.full(7, 0.1), n_empty=2)
 
 
 def elbo(rows: Rows, state: VBState) -> float:

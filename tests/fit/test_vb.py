@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,7 +30,7 @@ def random_state(rng: np.random.Generator, schema: Schema, rank: int, alpha_weig
         weights=alpha_weights + rng.gamma(1.0, 3.0, rank),
         factors=0.7 + rng.gamma(1.0, 2.0, (int(schema.offsets[-1]), rank)),
         alpha_weights=alpha_weights,
-        alpha_factors=np.full(schema.n_columns, 0.7),
+        alpha_factors=np.full(int(schema.offsets[-1]), 0.7),
         n_empty=0,
     )
 
@@ -39,17 +41,11 @@ def test_the_bound_equals_equation_39_taken_literally(seed: int, alpha_weights: 
     n_levels = [2, 3, 1, 4]
     codes = np.stack([rng.integers(-1, n, 12) for n in n_levels], axis=1)
     schema = Schema.from_n_levels(n_levels)
-    state = random_state(rng, schema, rank, alpha_weights)
-    algorithm = tp.VB(alpha_weights=alpha_weights, alpha_factors=0.7)
+    state = replace(random_state(rng, schema, rank, alpha_weights), alpha_factors=rng.gamma(2.0, 1.0, 10))
+    algorithm = tp.VB(alpha_weights=alpha_weights)
     _, info = algorithm.update(state, algorithm.summarise(Rows.from_codes(codes, n_levels), state))
-    literal = elbo_39(
-        codes,
-        n_levels,
-        alpha_weights,
-        state.alpha_factors,
-        state.weights,
-        np.split(state.factors, schema.offsets[1:-1]),
-    )
+    prior, factors = (np.split(stacked, schema.offsets[1:-1]) for stacked in (state.alpha_factors, state.factors))
+    literal = elbo_39(codes, n_levels, alpha_weights, prior, state.weights, factors)
     assert info.objective == pytest.approx(literal, rel=1e-9, abs=1e-9)
 
 
@@ -166,11 +162,13 @@ def test_a_prior_for_each_column_by_name_or_position_reaches_the_bound() -> None
     table = paper_table(2, 300, 8)
     by_name = tp.fit(table, tp.VB(alpha_factors={"x2": 3.0, "x5": 0.5}))
     by_position = tp.fit(table, tp.VB(alpha_factors=[1.0, 3.0, 1.0, 1.0, 0.5]))
-    assert by_name.objective == by_position.objective != tp.fit(table).objective
+    by_level = tp.fit(table, tp.VB(alpha_factors={"x2": [3.0] * 10, "x5": np.full(10, 0.5)}))
+    assert by_name.objective == by_position.objective == by_level.objective != tp.fit(table).objective
     with pytest.raises(UnknownColumnError, match="'x9'"):
         tp.fit(table, tp.VB(alpha_factors={"x9": 1.0}))
-    with pytest.raises(SettingError, match="alpha_factors"):
-        tp.fit(table, tp.VB(alpha_factors=[1.0, -1.0, 1.0, 1.0, 1.0]))
+    for wrong in ([1.0, -1.0, 1.0, 1.0, 1.0], [1.0, 2.0], {"x2": [1.0, 2.0]}, "many"):
+        with pytest.raises(SettingError, match="alpha_factors"):
+            tp.fit(table, tp.VB(alpha_factors=wrong))
 
 
 def test_the_starting_rank_is_kruskals_bound_within_reason() -> None:

@@ -15,7 +15,7 @@ def elbo_39(
     codes: np.ndarray,
     n_levels: list[int],
     alpha_weights: float,
-    alpha_factors: np.ndarray,
+    alpha_factors: list[np.ndarray],
     weights: np.ndarray,
     factors: list[np.ndarray],
 ) -> float:
@@ -37,8 +37,8 @@ def elbo_39(
     total = first + entropy
     total += log_c(prior_weights) + sum((alpha_weights - 1) * e_log_lambda)
     total -= log_c(weights) + sum((weights[r] - 1) * e_log_lambda[r] for r in range(rank))
-    for n, levels in enumerate(n_levels):
+    for n in range(len(n_levels)):
         for r in range(rank):
-            total += log_c(np.full(levels, alpha_factors[n])) + (alpha_factors[n] - 1) * e_log_a[n][:, r].sum()
+            total += log_c(alpha_factors[n]) + ((alpha_factors[n] - 1) * e_log_a[n][:, r]).sum()
             total -= log_c(factors[n][:, r]) + ((factors[n][:, r] - 1) * e_log_a[n][:, r]).sum()
     return float(total)

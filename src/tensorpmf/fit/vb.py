@@ -36,7 +36,10 @@ DEAD = 1e-9
 STEADY = 1e-3
 """A component whose mass changes by a larger fraction in one plain step is still on its way, perhaps to die."""
 
-AlphaFactors: TypeAlias = float | Sequence[float] | Mapping[str, float]
+Alpha: TypeAlias = float | Sequence[float] | Floats
+"""The prior concentration of a column's levels: one number, or one a level."""
+
+AlphaFactors: TypeAlias = float | Sequence[Alpha] | Mapping[str, Alpha]
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class VBState:
     factors
         (n_stacked_levels, n_live) concentrations of the factors, columns stacked.
     alpha_factors
-        (n_columns,) prior concentrations of the factors.
+        (n_stacked_levels,) prior concentrations of the factors.
     n_empty
         Components that died and were dropped; each still has its prior concentration.
     kept
@@ -109,7 +112,8 @@ class VB(Algorithm[VBState, Counts]):
     alpha_weights
         Prior concentration of the component weights; small values (``<= 1e-2``) let components die.
     alpha_factors
-        Prior concentration of the levels within a component: one number, one a column, or a mapping from column names.
+        Prior concentration of the levels within a component: one number, one a column, or a mapping from column names;
+        for a column, one number for each of its levels will do as well.
     accelerate
         Reach the same bound in fewer passes; ``False`` is the paper's plain coordinate ascent.
     """
@@ -131,13 +135,13 @@ class VB(Algorithm[VBState, Counts]):
     def start(self, schema: Schema, rng: np.random.Generator) -> VBState:
         """Return nearly uniform factors with noise that is as loud for many columns as for a few."""
         rank = self._start_rank(schema)
-        alpha = self._alpha_of_columns(schema)
+        alpha = self._alpha_of_levels(schema)
         loudness = min(1.0, (5 / max(schema.n_columns, 1)) ** 0.5)
         noise = 1.0 + loudness * rng.random((int(schema.offsets[-1]), rank))
         return VBState(
             schema=schema,
             weights=np.full(rank, 1.0 + self.alpha_weights),
-            factors=noise + np.repeat(alpha, schema.n_levels)[:, None],
+            factors=noise + alpha[:, None],
             alpha_weights=self.alpha_weights,
             alpha_factors=alpha,
             n_empty=0,
@@ -160,7 +164,7 @@ class VB(Algorithm[VBState, Counts]):
         after = replace(
             state,
             weights=counts + state.alpha_weights,
-            factors=factors + np.repeat(state.alpha_factors, state.schema.n_levels)[:, None],
+            factors=factors + state.alpha_factors[:, None],
             n_empty=state.n_empty + int((~lives).sum()),
             kept=lives,
         )
@@ -194,11 +198,10 @@ class VB(Algorithm[VBState, Counts]):
         """Return a state from a flat vector; no concentration falls below its prior."""
         n_live = len(state.weights)
         positive = np.exp(np.minimum(vector, 700.0))
-        prior = np.repeat(state.alpha_factors, state.schema.n_levels)[:, None]
         return replace(
             state,
             weights=np.maximum(positive[:n_live], state.alpha_weights),
-            factors=np.maximum(positive[n_live:].reshape(-1, n_live), prior),
+            factors=np.maximum(positive[n_live:].reshape(-1, n_live), state.alpha_factors[:, None]),
         )
 
     def survivors(self, state: VBState) -> NDArray[np.bool_]:
@@ -223,20 +226,21 @@ class VB(Algorithm[VBState, Counts]):
     def _start_rank(self, schema: Schema) -> int:
         return start_rank(schema.n_levels) if self.max_rank is None else int(self.max_rank)
 
-    def _alpha_of_columns(self, schema: Schema) -> Floats:
+    def _alpha_of_levels(self, schema: Schema) -> Floats:
         given = self.alpha_factors
         if isinstance(given, Mapping):
             for name in given:
                 schema.ix(name)
             given = [given.get(name, 1.0) for name in schema.names]
         try:
-            alpha = np.broadcast_to(np.asarray(given, dtype=float), (schema.n_columns,)).copy()
+            columns = list(given) if isinstance(given, (Sequence, np.ndarray)) else [given] * schema.n_columns
+            pairs = zip(columns, schema.n_levels, strict=True)
+            alpha = np.concatenate([np.broadcast_to(np.asarray(part, dtype=float), n) for part, n in pairs])
         except (TypeError, ValueError):
             alpha = np.array([np.nan])
         if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-            raise SettingError(
-                "VB", "alpha_factors", "a number > 0, one a column, or a mapping from column names", self.alpha_factors
-            )
+            must = "a number > 0, one a column, or a mapping from column names; or, for a column, one a level"
+            raise SettingError("VB", "alpha_factors", must, self.alpha_factors)
         return alpha
 
 

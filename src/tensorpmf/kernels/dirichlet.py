@@ -51,7 +51,7 @@ def kl(q: Floats, p: Floats, axis: int = -1) -> Floats:
 
 
 def expected_log_stacked(alpha: Floats, offsets: Ints, prior: Floats) -> tuple[Floats, float]:
-    """E[log a] of all factors at once, and the sum of their divergences from symmetric priors.
+    """E[log a] of all factors at once, and the sum of their divergences from their priors.
 
     Parameters
     ----------
@@ -60,19 +60,20 @@ def expected_log_stacked(alpha: Floats, offsets: Ints, prior: Floats) -> tuple[F
     offsets
         (n_columns + 1,) where each column's levels begin.
     prior
-        (n_columns,) the prior concentration of every level of a column.
+        (n_stacked_levels,) the prior concentration of every level.
     """
     n_levels = np.diff(offsets)
     total = np.add.reduceat(alpha, offsets[:-1], axis=0)
     log_factors = digamma(alpha) - np.repeat(digamma(total), n_levels, axis=0)
-    log_beta_prior = alpha.shape[1] * float((n_levels * gammaln(prior) - gammaln(n_levels * prior)).sum())
+    prior_total = np.add.reduceat(prior, offsets[:-1])
+    log_beta_prior = alpha.shape[1] * float(gammaln(prior).sum() - gammaln(prior_total).sum())
     log_beta_posterior = float(gammaln(alpha).sum() - gammaln(total).sum())
-    drift = float(((alpha - np.repeat(prior, n_levels)[:, None]) * log_factors).sum())
+    drift = float(((alpha - prior[:, None]) * log_factors).sum())
     return log_factors, log_beta_prior - log_beta_posterior + drift
 
 
 def trigamma(x: Floats) -> Floats:
-    """Derivative of the digamma function, to about ten digits; much faster than a zeta function.
+    """Return the derivative of the digamma function, to about ten digits; much faster than a zeta function.
 
     Parameters
     ----------
