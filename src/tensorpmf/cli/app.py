@@ -10,10 +10,8 @@ from pkgutil import iter_modules
 import click
 
 from tensorpmf.cli import commands
+from tensorpmf.cli.codes import INTERRUPTED, MISTAKE
 from tensorpmf.errors import TensorPMFError
-
-MISTAKE, INTERRUPTED = 2, 130
-"""Exit codes: the caller asked for something that cannot be; the caller pressed Ctrl-C."""
 
 
 class Found(click.Group):
@@ -41,7 +39,7 @@ def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
         ctx.exit()
 
 
-@click.group(cls=Found, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Found, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print the version."
 )

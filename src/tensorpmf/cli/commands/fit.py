@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tensorpmf.cli.app import INTERRUPTED
+from tensorpmf.cli.codes import INTERRUPTED
 from tensorpmf.cli.options import json_option, seed_option
 from tensorpmf.cli.output import answer, heading, progress
 from tensorpmf.errors import InputError, counted
@@ -59,7 +59,7 @@ def command(
 
     \b
     tensorpmf fit votes.csv -o votes.pmf
-    tensorpmf fit patients.parquet --bins age=18,30,65 --bins income=5 --missing '?'
+    tensorpmf fit patients.parquet --bins age=18,30,65 --bins pay=5 --missing '?'
     """
     from tensorpmf.fit.contract import Status
     from tensorpmf.fit.run import fit

@@ -1,0 +1,145 @@
+"""The door: exit codes, one-line complaints, interruption, commands found by their files, speed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tensorpmf as tp
+from tensorpmf.cli import commands
+from tensorpmf.data import sample_table, synthetic_pmf
+
+PROGRAM = str(Path(sys.executable).with_name("tensorpmf"))
+
+MISTAKES = [
+    ["nonsense"],
+    ["--nonsense"],
+    ["fit"],
+    ["fit", "absent.csv"],
+    ["fit", "empty.csv"],
+    ["fit", "ragged.csv"],
+    ["fit", "numbers.csv"],
+    ["fit", "fine.csv", "--bins", "many"],
+    ["fit", "fine.csv", "--bins", "3", "--bins", "4"],
+    ["fit", "fine.csv", "--bins", "3", "--bins", "a=4"],
+    ["fit", "fine.csv", "--bins", "absent=3"],
+    ["fit", "fine.csv", "--bins", "thirds:3"],
+    ["fit", "fine.csv", "--seed", "-1"],
+    ["fit", "fine.csv", "--max-rank", "0"],
+    ["fit", "fine.csv", "--n-starts", "0"],
+    ["fit", "fine.csv", "--threads", "0"],
+    ["fit", "fine.csv", "--encoding", "nonsense"],
+    ["fit", "fine.csv", "--output", "absent/fine.pmf"],
+    ["query", "absent.pmf"],
+    ["query", "fine.csv"],
+    ["query", "MODEL", "--given", "species"],
+    ["query", "MODEL", "--given", "absent=1"],
+    ["query", "MODEL", "--given", "species=rose"],
+    ["query", "MODEL", "--marginal", "absent"],
+    ["query", "MODEL", "--given", "species=setosa", "--marginal", "species"],
+    ["query", "MODEL", "--expect", "species"],
+    ["sample", "MODEL", "-n", "-1"],
+    ["demo", "--output", "absent/iris.png"],
+]
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
+    arguments: list[str], call: Callable, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.csv").write_text("")
+    Path("ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
+    Path("numbers.csv").write_text("a,b\n" + "".join(f"{ix / 7},{ix % 2}\n" for ix in range(50)))
+    Path("fine.csv").write_text("a,b\n" + "x,1\ny,2\n" * 5)
+    done = call(*(str(model) if argument == "MODEL" else argument for argument in arguments))
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("tensorpmf: ")
+    assert done.err.count("\n") == 1
+    assert not list(tmp_path.glob("*.pmf"))
+
+
+def test_no_arguments_and_help_list_every_command(call: Callable) -> None:
+    bare, asked = call(), call("--help")
+    assert bare == asked
+    assert bare.code == 0
+    names = [path.stem for path in Path(commands.__file__).parent.glob("*.py") if path.stem != "__init__"]
+    assert len(names) >= 4
+    assert all(f"\n  {name} " in bare.out for name in names)
+
+
+@pytest.mark.parametrize("command", ["", "fit", "query", "sample", "demo"])
+def test_help_fits_80_columns(command: str, call: Callable) -> None:
+    done = call(*command.split(), "--help")
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_version(call: Callable) -> None:
+    assert call("--version").out == f"tensorpmf {tp.__version__}\n"
+
+
+def test_a_command_is_a_file_in_a_folder(
+    call: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    (tmp_path / "greet.py").write_text(
+        "import click\n@click.command()\ndef command():\n    'Say hello.'\n    click.echo('hello')\n"
+    )
+    monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
+    request.addfinalizer(lambda: sys.modules.pop(f"{commands.__name__}.greet", None))
+    assert "greet   Say hello." in call("--help").out
+    assert call("greet").out == "hello\n"
+
+
+def test_help_costs_at_most_150_ms() -> None:
+    def cpu_seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([PROGRAM, "--help"], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(cpu_seconds() for _ in range(5)) <= 0.15
+
+
+def test_ctrl_c_saves_the_best_so_far_and_exits_130(tmp_path: Path) -> None:
+    codes = sample_table(synthetic_pmf(30, 10, 12, seed=0), 30_000, seed=0).codes
+    header = ",".join(f"x{ix}" for ix in range(30))
+    (tmp_path / "big.csv").write_text(header + "\n" + "\n".join(",".join(map(str, row)) for row in codes.tolist()))
+    ours, theirs = pty.openpty()  # progress is shown on a terminal only, so the child gets one
+    child = subprocess.Popen(
+        [PROGRAM, "fit", "big.csv", "--max-rank", "60"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, text=True, env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    while b"fitting: pass" not in seen:
+        seen += os.read(ours, 4096)
+    child.send_signal(signal.SIGINT)
+    printed, _ = child.communicate(timeout=60)
+    os.close(ours)
+    assert child.returncode == 130
+    assert "interrupted" in printed
+    assert tp.load(tmp_path / "big.pmf").status.name == "INTERRUPTED"
+
+
+def test_a_reader_that_leaves_early_is_no_error(model: Path) -> None:
+    child = subprocess.Popen(
+        [PROGRAM, "sample", str(model), "-n", "50000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    assert "species" in child.stdout.readline()
+    child.stdout.close()
+    complaint = child.stderr.read()
+    child.stderr.close()
+    child.wait(timeout=60)
+    assert "Traceback" not in complaint

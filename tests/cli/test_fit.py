@@ -1,0 +1,99 @@
+"""``tensorpmf fit`` is ``tp.fit`` of ``tp.read_table``, saved."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+import tensorpmf as tp
+from tensorpmf.cli.commands.fit import command, read_bins
+from tensorpmf.fit.contract import Status
+
+
+def test_the_model_is_the_librarys(call: Callable, csv: Path, tmp_path: Path) -> None:
+    done = call("fit", csv, "--bins", 3, "--seed", 4, "-o", tmp_path / "m.pmf")
+    expected = tp.fit(tp.read_table(csv, bins=3), seed=4)
+    saved = tp.load(tmp_path / "m.pmf")
+    assert done.code == 0
+    assert saved.pmf.schema == expected.pmf.schema
+    np.testing.assert_array_equal(saved.posterior.weights, expected.posterior.weights)
+
+
+def test_what_is_told_in_json(call: Callable, csv: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.pmf"
+    told = call("fit", csv, "--bins", 3, "-o", path, "--json").answer
+    saved = tp.load(path)
+    assert told["rank"] == saved.rank
+    assert told["objective"] == saved.objective
+    assert told["n_passes"] == len(saved.trace)
+    assert (told["n_rows"], told["n_columns"], told["outage"]) == (150, 5, 0.0)
+    assert (told["status"], told["model"]) == ("converged", str(path))
+
+
+def test_what_is_told_in_words(call: Callable, csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(csv.parent)
+    done = call("fit", "iris.csv", "--bins", 3)
+    assert done.err == ""
+    assert done.out.splitlines()[0] == "iris.csv: 150 rows × 5 columns, 0.0 % missing"
+    assert done.out.splitlines()[-1] == "saved iris.pmf"
+    assert Path("iris.pmf").exists()
+
+
+def test_options_reach_the_reader(call: Callable, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id;a;b;n\n" + "1;x;none;2\n2;y;q;3\n3;x;r;1\n")
+    options = ["--delimiter", ";", "--missing", "none", "--drop", "id", "--weights", "n", "--encoding", "latin-1"]
+    told = call("fit", tmp_path / "t.csv", *options, "-o", tmp_path / "m.pmf", "--json").answer
+    schema = tp.load(tmp_path / "m.pmf").pmf.schema
+    assert schema.names == ("a", "b")
+    assert schema["b"].levels == ("q", "r")
+    assert told["outage"] == pytest.approx(1 / 6)
+
+
+def test_a_fit_that_ran_out_of_passes_says_so_and_is_no_error(call: Callable, csv: Path, tmp_path: Path) -> None:
+    done = call("fit", csv, "--bins", 3, "--max-iterations", 2, "-o", tmp_path / "m.pmf")
+    assert done.code == 0
+    assert Status.MAX_ITERATIONS.value in done.out
+
+
+def test_an_interrupted_fit_is_saved_and_exits_130(
+    call: Callable, csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tp.fit
+
+    def interrupted(*arguments: object, **settings: object) -> tp.FitResult:
+        return dataclasses.replace(whole(*arguments, **settings), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(import_module("tensorpmf.fit.run"), "fit", interrupted)
+    done = call("fit", csv, "--bins", 3, "-o", tmp_path / "m.pmf")
+    assert done.code == 130
+    assert tp.load(tmp_path / "m.pmf").status is Status.INTERRUPTED
+
+
+@pytest.mark.parametrize(
+    ("texts", "bins"),
+    [
+        ((), None),
+        (("5",), 5),
+        (("auto",), "auto"),
+        (("width:5",), ("width", 5)),
+        (("18,30.5",), [18.0, 30.5]),
+        (("age=5", "income=width:3"), {"age": 5, "income": ("width", 3)}),
+        (("a=b=5",), {"a=b": 5}),
+    ],
+)
+def test_bins_as_text(texts: tuple[str, ...], bins: object) -> None:
+    assert read_bins(texts) == bins
+
+
+def test_defaults_are_the_librarys() -> None:
+    library = {name: parameter.default for name, parameter in inspect.signature(tp.fit).parameters.items()}
+    shared = [option for option in command.params if isinstance(option, click.Option) and option.name in library]
+    assert {option.name for option in shared} == {"max_iterations", "n_starts", "seed"}
+    assert all(option.default == library[option.name] for option in shared)
