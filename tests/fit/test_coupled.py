@@ -376,16 +376,16 @@ def test_no_more_memory_is_taken_than_was_estimated(
 ) -> None:
     monkeypatch.setattr(mirror, "MOST_STEPS_OF_FACTORS", 3)
     monkeypatch.setattr(mirror, "MOST_STEPS_OF_WEIGHTS", 3)
-    n_levels = [8] * 18
-    codes = rng.integers(-1, 8, (3000, 18))
+    n_levels = [8] * 12
+    codes = rng.integers(-1, 8, (600, 12))
     algorithm = CTF(rank=2, method=method)  # type: ignore[arg-type]
     state = algorithm.start(Schema.from_n_levels(n_levels), rng)
     rows = Rows.from_codes(codes.astype(np.int8), n_levels)
-    parts = [algorithm.summarise(rows.take(slice(at, at + 1000)), state) for at in (0, 1000, 2000)]
+    parts = [algorithm.summarise(rows.take(slice(at, at + 200)), state) for at in (0, 200, 400)]
     assert state.subsets is not None
     tracemalloc.start()
     algorithm.update(state, parts[0] + parts[1] + parts[2])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    scratch = 3000 * 18 * 8
+    scratch = 600 * 12 * 8
     assert 1.0 * 8 * state.subsets.n_cells < peak < copies * 8 * state.subsets.n_cells + scratch
