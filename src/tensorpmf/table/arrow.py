@@ -50,7 +50,9 @@ def factor_of_arrow(name: str, column: Any, *, declared: bool = True) -> Factor:
         labels = _labels(chunks[0].dictionary) if chunks else objects([])
         return Factor.of(labels, _joined([_positions(chunk) for chunk in chunks]))
     labels, positions = _united([(_objects(chunk.dictionary), _positions(chunk)) for chunk in chunked.chunks])
-    return Factor.of(labels, positions, declared=declared, ordered=declared and bool(kind.ordered))
+    if declared:
+        return Factor.of(labels, positions, declared=True, ordered=bool(kind.ordered))
+    return Factor.of(labels, positions).observed()
 
 
 def factor_of_texts(column: Any) -> Factor:

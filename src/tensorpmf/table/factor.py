@@ -104,6 +104,11 @@ class Factor:
         kept = objects([None if label in gone else label for label in self.labels.tolist()])
         return self.relabelled(kept).simplified()
 
+    def observed(self) -> Factor:
+        """Return the factor of those labels that occur."""
+        occurs = self.mass() > 0
+        return self if occurs.all() else self.relabelled(np.where(occurs, self.labels, np.array(None)))
+
     def simplified(self) -> Factor:
         """Return the factor with its labels held as an array of numbers, when that is what they are."""
         if self.declared or self.labels.dtype.kind != "O":
