@@ -48,9 +48,10 @@ class Pass {
         : packing_(packing), tables_(tables), rows_(rows), tiles_(packing, rows),
           padded_(std::int64_t(tables.n_vectors) * width), start_(static_cast<const T*>(tables.start)),
           states_(static_cast<const T*>(tables.states)), n_prefix_(tiles_.n_prefix),
-          paired_(counting && tables.product && n_prefix_ > 0 && packing.n_groups == n_prefix_ + 1) {
-        const std::int64_t fit = (paired_ ? 65536 : 24576) / (padded_ * std::int64_t(sizeof(T))) / width * width;
-        tile_rows_ = int(std::clamp<std::int64_t>(fit, width, most_tile_rows));
+          paired_(counting && tables.product && n_prefix_ > 0 && packing.n_groups == n_prefix_ + 1),
+          indexed_(counting && !paired_ && rows.index) {
+        const std::int64_t fit = (paired_ ? 65536 : 24576) / (padded_ * std::int64_t(sizeof(T)));
+        for (tile_rows_ = width; tile_rows_ * 2 <= std::min<std::int64_t>(fit, most_tile_rows);) tile_rows_ *= 2;
         const auto lay = [&](auto&& piece) {
             const std::size_t n = std::size_t(tile_rows_), wide = n * std::size_t(padded_);
             piece(counts_, counting ? std::size_t(tables.n_states * padded_) : 0);
@@ -60,10 +61,9 @@ class Pass {
             piece(tile_.run_first, n + 1);
             piece(prefix_, wide);
             piece(prefix_sum_, wide);
-            piece(gamma_, wide);
+            piece(gammas_, indexed_ ? std::size_t(RowIndex::span_rows * padded_) : wide);
             piece(partial_, n * width);
             piece(share_, n);
-            piece(log_sum_, n);
             piece(careful_rho_, std::size_t(tables.rank));
         };
         lay([&](auto*& piece, std::size_t count) { scratch.plan<std::remove_reference_t<decltype(*piece)>>(count); });
@@ -77,21 +77,26 @@ class Pass {
         const std::int64_t flush_after = std::max<std::int64_t>(8192, 16 * tables_.n_states);
         std::int64_t since = 0;
         while (tiles_.next(tile_, tile_rows_)) {
+            const std::int64_t in_span = indexed_ ? tile_.row % RowIndex::span_rows : 0;
+            gamma_ = gammas_ + in_span * padded_;
             prefixes();
             if (paired_) dots();
             else gammas();
             counts.log_norm += normalise(tile_.weights);
             if (paired_) updates();
-            else scatters();
+            else if (indexed_) settle<false>();
+            else settle<true>();
             prefix_counts();
             for (int t = 0; hard_ && t < tile_.n; ++t) careful_counts(t, counts);
-            if (sizeof(T) == 4 && (since += tile_.n) > flush_after) flush(counts), since = 0;
+            const std::int64_t done = tile_.row + tile_.n;
+            if (indexed_ && (in_span + tile_.n == RowIndex::span_rows || done == rows_.n_rows)) collect(tile_.row / RowIndex::span_rows);
+            if (sizeof(T) == 4 && (since += tile_.n) > flush_after && !(indexed_ && done % RowIndex::span_rows)) flush(counts), since = 0;
         }
         flush(counts);
-        add_scales(counts);
     }
 
     void score(Scores& scores) {
+        gamma_ = gammas_;
         while (tiles_.next(tile_, tile_rows_)) {
             prefixes();
             gammas();
@@ -105,6 +110,21 @@ class Pass {
     }
 
    private:
+    // What the inner loops need of a tile and of a strip of components; a copy of it can stay in registers.
+    struct Hot {
+        int n_runs;
+        const std::uint32_t *run_first, *first, *state;
+        std::int64_t padded;
+        const T *states, *prefix, *share;
+        T *counts, *prefix_sum, *gamma, *partial;
+    };
+
+    Hot hot_at(int v) const {
+        const std::int64_t at = v * width;
+        return {tile_.n_runs, tile_.run_first, tile_.first, tile_.states, padded_, states_ + at, prefix_ + at, share_,
+                counts_ + at, prefix_sum_ + at, gamma_ + at, partial_};
+    }
+
     // ---- gamma: one row is a product of gathered rows --------------------------------------------------------------
 
     void prefixes() {
@@ -132,19 +152,20 @@ class Pass {
 
     template <int K, bool product>
     void gather(int v) {
-        for (int s = 0; s < tile_.n_runs; ++s) {
-            for (int t = int(tile_.run_first[s]); t < int(tile_.run_first[s + 1]); ++t) {
+        const Hot hot = hot_at(v);
+        for (int s = 0; s < hot.n_runs; ++s) {
+            for (std::uint32_t t = hot.run_first[s]; t < hot.run_first[s + 1]; ++t) {
                 V p[K];
-                for (int i = 0; i < K; ++i) p[i] = load(prefix_ + s * padded_ + (v + i) * width);
-                for (std::uint32_t c = tile_.first[t]; c < tile_.first[t + 1]; ++c) {
-                    const T* from = states_ + tile_.states[c] * padded_ + v * width;
+                for (int i = 0; i < K; ++i) p[i] = load(hot.prefix + s * hot.padded + i * width);
+                for (std::uint32_t c = hot.first[t]; c < hot.first[t + 1]; ++c) {
+                    const T* from = hot.states + hot.state[c] * hot.padded;
                     for (int i = 0; i < K; ++i) p[i] = product ? p[i] * load(from + i * width) : p[i] + load(from + i * width);
                 }
-                for (int i = 0; i < K; ++i) store(gamma_ + t * padded_ + (v + i) * width, p[i]);
+                for (int i = 0; i < K; ++i) store(hot.gamma + t * hot.padded + i * width, p[i]);
                 if constexpr (product) {
-                    V sum = v ? load(partial_ + t * width) : V{};
+                    V sum = v ? load(hot.partial + t * width) : V{};
                     for (int i = 0; i < K; ++i) sum += p[i];
-                    store(partial_ + t * width, sum);
+                    store(hot.partial + t * width, sum);
                 }
             }
         }
@@ -153,12 +174,7 @@ class Pass {
     void exponentiate() {
         for (int t = 0; t < tile_.n; ++t) {
             T* gamma = gamma_ + t * padded_;
-            V top = load(gamma);
-            for (int v = 1; v < tables_.n_vectors; ++v) {
-                const V x = load(gamma + v * width);
-                top = choose(x > top, x, top);
-            }
-            const T peak = largest_of<T>(top);
+            const T peak = largest_of<T>(largest_lanes(gamma, tables_.n_vectors));
             const bool possible = peak > T(minus_infinity);
             V sum{};
             for (int v = 0; v < tables_.n_vectors; ++v) {
@@ -175,14 +191,15 @@ class Pass {
     void dots() {
         for_strips(tables_.n_vectors, [&](auto k, int v) {
             constexpr int K = decltype(k)::value;
-            for (int s = 0; s < tile_.n_runs; ++s) {
+            const Hot hot = hot_at(v);
+            for (int s = 0; s < hot.n_runs; ++s) {
                 V p[K];
-                for (int i = 0; i < K; ++i) p[i] = load(prefix_ + s * padded_ + (v + i) * width);
-                for (int t = int(tile_.run_first[s]); t < int(tile_.run_first[s + 1]); ++t) {
-                    const T* from = states_ + tile_.states[t] * padded_ + v * width;
-                    V sum = v ? load(partial_ + t * width) : V{};
+                for (int i = 0; i < K; ++i) p[i] = load(hot.prefix + s * hot.padded + i * width);
+                for (std::uint32_t t = hot.run_first[s]; t < hot.run_first[s + 1]; ++t) {
+                    const T* from = hot.states + hot.state[t] * hot.padded;
+                    V sum = v ? load(hot.partial + t * width) : V{};
                     for (int i = 0; i < K; ++i) sum += p[i] * load(from + i * width);
-                    store(partial_ + t * width, sum);
+                    store(hot.partial + t * width, sum);
                 }
             }
         });
@@ -192,22 +209,29 @@ class Pass {
 
     double normalise(const double* weights) {
         constexpr int lanes = Lanes<double>::width;
-        alignas(64) double sums[most_tile_rows], logs[most_tile_rows];
+        alignas(64) double sums[most_tile_rows], weight[most_tile_rows], share[most_tile_rows];
         for (int t = 0; t < tile_.n; t += width) store(share_ + t, sums_of<T>(partial_ + t * width));
-        hard_ = false;
-        for (int t = 0; t < tile_.n; ++t) hard_ |= !(share_[t] > least_sum<T>);
-        for (int t = 0; t < tile_.n; ++t) sums[t] = share_[t] > least_sum<T> ? double(share_[t]) : 1.0;
-        for (int t = tile_.n; t % lanes; ++t) sums[t] = 1.0;
-        for (int t = 0; t < tile_.n; t += lanes) store(logs + t, log_of(load(sums + t)));
-        double total = 0;
-        for (int t = 0; t < tile_.n; ++t) {
-            const double weight = weights ? weights[t] : 1.0;
-            log_sum_[t] = logs[t] + (tables_.product ? 0.0 : log_sum_[t]);
-            const bool sound = share_[t] > least_sum<T>;
-            total += sound ? weight * log_sum_[t] : 0.0;
-            share_[t] = sound ? T(weight / sums[t]) : T(0);
+        for (int t = 0; t < tile_.n; ++t) sums[t] = double(share_[t]), weight[t] = weights ? weights[t] : 1.0;
+        for (int t = tile_.n; t % lanes; ++t) sums[t] = 1.0, weight[t] = 0.0;
+        F64 total{};
+        I64 all_sound = ~I64{};
+        for (int t = 0; t < tile_.n; t += lanes) {
+            const F64 sum = load(sums + t), w = load(weight + t);
+            const I64 sound = sum > double(least_sum<T>);
+            all_sound &= sound;
+            const F64 safe = choose(sound, sum, all(1.0));
+            F64 log_sum = log_of(safe);
+            if (!tables_.product) log_sum += load(log_sum_ + t);
+            store(log_sum_ + t, log_sum);
+            total += choose(sound, w * log_sum, F64{});
+            store(share + t, choose(sound, w / safe, F64{}));
         }
-        return total;
+        for (int t = 0; t < tile_.n; ++t) share_[t] = T(share[t]);
+        hard_ = false;
+        for (int i = 0; i < lanes; ++i) hard_ |= all_sound[i] == 0;
+        double sum = 0;
+        for (int i = 0; i < lanes; ++i) sum += total[i];
+        return sum;
     }
 
     // ---- counts ----------------------------------------------------------------------------------------------------
@@ -215,40 +239,68 @@ class Pass {
     void updates() {
         for_strips(tables_.n_vectors, [&](auto k, int v) {
             constexpr int K = decltype(k)::value;
-            for (int s = 0; s < tile_.n_runs; ++s) {
+            const Hot hot = hot_at(v);
+            for (int s = 0; s < hot.n_runs; ++s) {
                 V p[K], sum[K] = {};
-                for (int i = 0; i < K; ++i) p[i] = load(prefix_ + s * padded_ + (v + i) * width);
-                for (int t = int(tile_.run_first[s]); t < int(tile_.run_first[s + 1]); ++t) {
-                    const std::int64_t at = tile_.states[t] * padded_ + v * width;
-                    const V share = all(share_[t]);
+                for (int i = 0; i < K; ++i) p[i] = load(hot.prefix + s * hot.padded + i * width);
+                for (std::uint32_t t = hot.run_first[s]; t < hot.run_first[s + 1]; ++t) {
+                    const std::int64_t at = hot.state[t] * hot.padded;
+                    const V share = all(hot.share[t]);
                     for (int i = 0; i < K; ++i) {
-                        sum[i] += share * load(states_ + at + i * width);
-                        store(counts_ + at + i * width, load(counts_ + at + i * width) + share * p[i]);
+                        sum[i] += share * load(hot.states + at + i * width);
+                        store(hot.counts + at + i * width, load(hot.counts + at + i * width) + share * p[i]);
                     }
                 }
-                for (int i = 0; i < K; ++i) store(prefix_sum_ + s * padded_ + (v + i) * width, sum[i] * p[i]);
+                for (int i = 0; i < K; ++i) store(hot.prefix_sum + s * hot.padded + i * width, sum[i] * p[i]);
             }
         });
     }
 
-    void scatters() {
+    // Turns gamma into rho, and adds it to the states of the row unless they will `collect` it.
+    template <bool scatter>
+    void settle() {
         for_strips(tables_.n_vectors, [&](auto k, int v) {
             constexpr int K = decltype(k)::value;
-            for (int s = 0; s < tile_.n_runs; ++s) {
+            const Hot hot = hot_at(v);
+            for (int s = 0; s < hot.n_runs; ++s) {
                 V sum[K] = {};
-                for (int t = int(tile_.run_first[s]); t < int(tile_.run_first[s + 1]); ++t) {
-                    const V share = all(share_[t]);
+                for (std::uint32_t t = hot.run_first[s]; t < hot.run_first[s + 1]; ++t) {
+                    const V share = all(hot.share[t]);
+                    T* gamma = hot.gamma + t * hot.padded;
                     V rho[K];
-                    for (int i = 0; i < K; ++i) {
-                        rho[i] = share * load(gamma_ + t * padded_ + (v + i) * width);
-                        sum[i] += rho[i];
-                    }
-                    for (std::uint32_t c = tile_.first[t]; c < tile_.first[t + 1]; ++c) {
-                        T* to = counts_ + tile_.states[c] * padded_ + v * width;
-                        for (int i = 0; i < K; ++i) store(to + i * width, load(to + i * width) + rho[i]);
+                    for (int i = 0; i < K; ++i) sum[i] += rho[i] = share * load(gamma + i * width);
+                    if constexpr (scatter) {
+                        for (std::uint32_t c = hot.first[t]; c < hot.first[t + 1]; ++c) {
+                            T* to = hot.counts + hot.state[c] * hot.padded;
+                            for (int i = 0; i < K; ++i) store(to + i * width, load(to + i * width) + rho[i]);
+                        }
+                    } else {
+                        for (int i = 0; i < K; ++i) store(gamma + i * width, rho[i]);
                     }
                 }
-                for (int i = 0; i < K; ++i) store(prefix_sum_ + s * padded_ + (v + i) * width, sum[i]);
+                for (int i = 0; i < K; ++i) store(hot.prefix_sum + s * hot.padded + i * width, sum[i]);
+            }
+        });
+    }
+
+    // Sums, for each state, the rho of the rows of a span that show it: nothing is stored in between.
+    void collect(std::int64_t span) {
+        for_strips(tables_.n_vectors, [&](auto k, int v) {
+            constexpr int K = decltype(k)::value;
+            const std::int64_t padded = padded_;
+            const T* const rhos = gammas_ + v * width;
+            T* const counts = counts_ + v * width;
+            const RowIndex& index = *rows_.index;
+            const std::uint16_t *state = index.state.data(), *count = index.count.data();
+            const std::uint16_t* row = index.rows.data() + index.span_cells[std::size_t(span)];
+            const std::uint32_t begin = index.span_lists[std::size_t(span)], end = index.span_lists[std::size_t(span) + 1];
+            for (std::uint32_t l = begin; l < end; ++l) {
+                T* to = counts + state[l] * padded;
+                V sum[K];
+                for (int i = 0; i < K; ++i) sum[i] = load(to + i * width);
+                for (const std::uint16_t* last = row + count[l]; row < last; ++row)
+                    for (int i = 0; i < K; ++i) sum[i] += load(rhos + *row * padded + i * width);
+                for (int i = 0; i < K; ++i) store(to + i * width, sum[i]);
             }
         });
     }
@@ -263,27 +315,26 @@ class Pass {
         }
     }
 
-    // From states back to levels, in double precision.
+    // From states back to levels, in double precision; what was taken out of states goes back into the log-normaliser.
     void flush(Counts& counts) {
         for (int r = 0; r < tables_.rank; ++r) counts.weights[r] += double(weight_counts_[r]);
+        counts.log_norm += tables_.log_scale * total_of(weight_counts_);
         std::fill(weight_counts_, weight_counts_ + padded_, T(0));
         for (int g = 0; g < packing_.n_groups; ++g) {
             const std::int64_t begin = packing_.base[g] * padded_, end = packing_.base[g + 1] * padded_;
             if (paired_ && g == n_prefix_)
                 for (std::int64_t i = begin; i < end; i += width) store(counts_ + i, load(counts_ + i) * load(states_ + i));
+            for (std::int64_t s = packing_.base[g]; s < packing_.base[g + 1]; ++s)
+                counts.log_norm += tables_.state_scales[s] * total_of(counts_ + s * padded_);
             unpack_group(packing_, g, counts_ + begin, tables_.rank, tables_.n_vectors, counts.factors);
             if (sizeof(T) == 4) std::fill(counts_ + begin, counts_ + end, T(0));
         }
     }
 
-    // Every observed cell has had its level's scale taken out of the log-normaliser.
-    void add_scales(Counts& counts) const {
-        for (int r = 0; r < tables_.rank; ++r) counts.log_norm += tables_.log_scale * counts.weights[r];
-        for (std::int64_t i = 0; i < packing_.offsets[packing_.n_columns]; ++i) {
-            double shown = 0;
-            for (int r = 0; r < tables_.rank; ++r) shown += counts.factors[i * tables_.rank + r];
-            counts.log_norm += tables_.level_scales[i] * shown;
-        }
+    double total_of(const T* row) const {
+        V sum = load(row);
+        for (int v = 1; v < tables_.n_vectors; ++v) sum += load(row + v * width);
+        return double(sum_of<T>(sum));
     }
 
     // ---- one row in logs, in double precision, from the tables as they came ----------------------------------------
@@ -318,13 +369,11 @@ class Pass {
     void careful_counts(int t, Counts& counts) {
         if (sound(t)) return;
         const double weight = tile_.weights ? tile_.weights[t] : 1.0;
-        double log_sum = careful(t);
+        counts.log_norm += weight * careful(t);
         for (int r = 0; r < tables_.rank; ++r) counts.weights[r] += weight * careful_rho_[r];
         each_level_of_row(t, [&](std::int64_t level) {
             for (int r = 0; r < tables_.rank; ++r) counts.factors[level * tables_.rank + r] += weight * careful_rho_[r];
-            log_sum -= tables_.level_scales[level];  // add_scales will add it
         });
-        counts.log_norm += weight * (log_sum - tables_.log_scale);
     }
 
     void score_row(int t, double scale, Scores& scores) {
@@ -350,15 +399,16 @@ class Pass {
     const T* const start_;
     const T* const states_;
     const int n_prefix_;
-    const bool paired_;
+    const bool paired_, indexed_;
     bool hard_ = false;  // some row of the tile must be done with care
     int tile_rows_;
     T *counts_, *weight_counts_;  // of states, and of no state at all
     T *prefix_, *prefix_sum_;     // (n_runs, padded) product of the prefix's states, and sum of its rows' rho
-    T *gamma_;                    // (n, padded)
+    T *gammas_, *gamma_;          // (n, padded), of a span or of the tile
     T *partial_;                  // (n, width) pieces of the sum of gamma
     T *share_;                    // (n) weight / sum
-    double *log_sum_, *careful_rho_;
+    double* careful_rho_;
+    alignas(64) double log_sum_[most_tile_rows];
 };
 
 void prepare(const Packing& packing, Tables& tables) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace tensorpmf {
 
@@ -13,6 +14,7 @@ struct Packing {
     const std::int32_t* group_start;  // (n_groups + 1) into `columns`
     const std::int32_t* columns;      // the columns of each group
     const std::int64_t* offsets;      // (n_columns + 1) first stacked level of each column of the table
+    const std::uint32_t* offsets32;   // the same
     const std::uint8_t* has_missing;  // (n_columns) whether "missing" is a level, the first, of the packed column
     const std::int64_t* base;         // (n_groups + 1) first state of each group
 };
@@ -25,10 +27,19 @@ struct Tables {
     void* start;                // (padded rank)
     void* states;               // (n_states, padded rank)
     double log_scale;           // what was taken out of the log-weights
-    double* level_scales;       // (n_stacked_levels) what was taken out of each level
-    double* state_scales;       // (n_states) the same, summed over the levels of a state
+    double* state_scales;       // (n_states) what was taken out of each state
     const double* log_weights;  // as they came, for rows that need care
     const double* log_factors;
+};
+
+// Which rows show each state, for spans of so many rows.
+struct RowIndex {
+    static constexpr int span_rows = 2048;
+    std::vector<std::uint32_t> span_lists;  // (n_spans + 1) where the lists of each span begin
+    std::vector<std::int64_t> span_cells;   // (n_spans + 1) where its cells begin
+    std::vector<std::uint16_t> state;       // (n_lists)
+    std::vector<std::uint16_t> count;       // (n_lists) how many rows of the span show it
+    std::vector<std::uint16_t> rows;        // (n_cells) which: positions within the span
 };
 
 // Rows in one of three forms.
@@ -49,6 +60,7 @@ struct Rows {
     int n_prefix_groups;
     const std::uint32_t* prefix_states;  // (n_prefixes, n_prefix_groups)
     const std::uint32_t* prefix_start;   // (n_prefixes + 1)
+    const RowIndex* index;  // or null
 };
 
 struct Counts {
@@ -61,6 +73,9 @@ struct Scores {
     double* log_normaliser;  // (n_rows), or null
     double* resp;            // (n_rows, rank), or null
 };
+
+// Fills an index; returns whether its lists are long enough to be worth it.
+bool index_rows(const Packing&, const Rows&, RowIndex&);
 
 struct Kernels {
     const char* name;

@@ -79,11 +79,13 @@ struct PackingValue {
             base.push_back(base.back() + states);
         }
         require(base.back() < (std::int64_t(1) << 32), "too many states for one packing");
-        view = {int(groups.size()), int(n_levels.size()), listed, start.data(), columns.data(), offsets.data(), has_missing.data(), base.data()};
+        offsets32.assign(offsets.begin(), offsets.end());
+        view = {int(groups.size()), int(n_levels.size()), listed, start.data(), columns.data(), offsets.data(), offsets32.data(), has_missing.data(), base.data()};
     }
     PackingValue(const PackingValue&) = delete;
 
     std::vector<std::int64_t> offsets;
+    std::vector<std::uint32_t> offsets32;
     std::vector<std::int32_t> start, columns;
     std::vector<std::uint8_t> has_missing;
     std::vector<std::int64_t> base;
@@ -112,8 +114,7 @@ struct TablesValue {
         const std::int64_t n_vectors = (rank + width - 1) / width, padded = n_vectors * width;
         start = aligned(std::size_t(padded * size));
         table = aligned(std::size_t(packing.base.back() * padded * size));
-        levels.resize(std::size_t(packing.offsets.back()));
-        view = {int(rank), int(n_vectors), product, single, packing.base.back(), start.get(), table.get(), 0.0, levels.data(),
+        view = {int(rank), int(n_vectors), product, single, packing.base.back(), start.get(), table.get(), 0.0,
                 states.data(), weights.data(), factors.data()};
         nb::gil_scoped_release release;
         kernels->prepare(packing.view, view);
@@ -123,7 +124,7 @@ struct TablesValue {
     const Kernels* kernels;
     Doubles log_weights;
     Matrix log_factors;
-    std::vector<double> levels, states;
+    std::vector<double> states;
     Memory start, table;
     Tables view;
 };
@@ -131,7 +132,16 @@ struct TablesValue {
 struct RowsValue {
     std::vector<Integers> kept;
     std::optional<Doubles> weights;
+    std::unique_ptr<RowIndex> row_index;
     Rows view{};
+
+    void index(const PackingValue& packing) {
+        nb::gil_scoped_release release;
+        auto built = std::make_unique<RowIndex>();
+        if (!index_rows(packing.view, view, *built)) return;
+        row_index = std::move(built);
+        view.index = row_index.get();
+    }
 
     void weigh(std::optional<Doubles> given) {
         weights = given;
@@ -235,7 +245,7 @@ NB_MODULE(_native, m) {
     nb::class_<TablesValue>(m, "Tables")
         .def(nb::init<const PackingValue&, Doubles, Matrix, bool, bool>(), "packing"_a, "log_weights"_a, "log_factors"_a,
              "product"_a, "single"_a);
-    nb::class_<RowsValue>(m, "Rows");
+    nb::class_<RowsValue>(m, "Rows").def("index", &RowsValue::index, "packing"_a);
     m.def("dense_rows", &dense_rows, "codes"_a, "weights"_a.none());
     m.def("compressed_rows", &compressed_rows, "indptr"_a, "columns"_a, "values"_a, "weights"_a.none());
     m.def("grouped_rows", &grouped_rows, "codes"_a, "prefix_states"_a, "prefix_start"_a, "weights"_a.none());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #if defined(TENSORPMF_AVX512)
 #define VECTOR_BYTES 64
@@ -98,13 +99,36 @@ inline Vec<T> sums_of(const T* rows) {
     }
 }
 
-template <class T>
+template <class V>
+inline V larger(V a, V b) {
+    return choose(a > b, a, b);
+}
+
+// The lanes of v changed about: lane i of the answer is v[i ^ step].
+template <int step, class V, class I>
+inline V crossed(V v) {
+    constexpr int width = sizeof(V) / sizeof(v[0]);
+#if defined(__clang__)
+    return [&]<int... i>(std::integer_sequence<int, i...>) {
+        return __builtin_shufflevector(v, v, (i ^ step)...);
+    }(std::make_integer_sequence<int, width>{});
+#else
+    I source;
+    for (int i = 0; i < width; ++i) source[i] = i ^ step;
+    return __builtin_shuffle(v, source);
+#endif
+}
+
+template <class T, int step = Lanes<T>::width / 2>
 inline T largest_of(Vec<T> v) {
-    T lanes[Lanes<T>::width];
-    std::memcpy(lanes, &v, sizeof v);
-    T top = lanes[0];
-    for (int i = 1; i < Lanes<T>::width; ++i) top = lanes[i] > top ? lanes[i] : top;
-    return top;
+    if constexpr (step == 0) return v[0];
+    else return largest_of<T, step / 2>(larger(v, crossed<step, Vec<T>, typename Lanes<T>::Int>(v)));
+}
+
+template <class T, int step = Lanes<T>::width / 2>
+inline T sum_of(Vec<T> v) {
+    if constexpr (step == 0) return v[0];
+    else return sum_of<T, step / 2>(v + crossed<step, Vec<T>, typename Lanes<T>::Int>(v));
 }
 
 // e^x for x <= 0, within one unit of the last place or two; 0 where the answer would be subnormal, -inf included.

@@ -31,53 +31,80 @@ inline void each_level(const Packing& packing, int group, std::int64_t state, F&
     }
 }
 
+template <class T>
+Vec<T> largest_lanes(const T* row, int n_vectors) {
+    Vec<T> top = load(row);
+    for (int v = 1; v < n_vectors; ++v) top = larger(top, load(row + v * Lanes<T>::width));
+    return top;
+}
+
 // One row of logs, its largest taken out, padded, and exponentiated if wanted; returns what was taken out.
 template <class T>
 double prepare_row(const double* logs, int rank, int n_vectors, bool product, double padding, T* to) {
     constexpr int width = Lanes<T>::width;
-    double top = minus_infinity;
-    for (int r = 0; r < rank; ++r) top = std::max(top, logs[r]);
-    if (!(top > minus_infinity)) top = 0;
-    for (int r = 0; r < rank; ++r) to[r] = T(logs[r] - top);
+    for (int r = 0; r < rank; ++r) to[r] = T(logs[r]);
+    for (int r = rank; r < n_vectors * width; ++r) to[r] = T(minus_infinity);
+    const T largest = largest_of<T>(largest_lanes(to, n_vectors)), top = largest > T(minus_infinity) ? largest : T(0);
+    for (int v = 0; v < n_vectors; ++v) {
+        const Vec<T> x = load(to + v * width) - top;
+        store(to + v * width, product ? exp_of(x) : x);
+    }
     for (int r = rank; r < n_vectors * width; ++r) to[r] = T(padding);
-    if (product)
-        for (int v = 0; v < n_vectors; ++v) store(to + v * width, exp_of(load(to + v * width)));
-    return top;
+    return double(top);
+}
+
+// Takes the largest component out of each of some states, once more: the columns of a group seldom agree on it.
+template <class T>
+void rescale(T* states, std::int64_t n_states, int n_vectors, bool product, double* scales) {
+    constexpr int width = Lanes<T>::width;
+    for (std::int64_t s = 0; s < n_states; ++s) {
+        T* row = states + s * n_vectors * width;
+        const T top = largest_of<T>(largest_lanes(row, n_vectors));
+        if (!(product ? top > T(0) : top > T(minus_infinity))) continue;
+        scales[s] += product ? std::log(double(top)) : double(top);
+        for (int v = 0; v < n_vectors; ++v)
+            store(row + v * width, product ? load(row + v * width) * (T(1) / top) : load(row + v * width) - top);
+    }
 }
 
 template <class T>
 void prepare_tables(const Packing& packing, Tables& tables) {
     constexpr int width = Lanes<T>::width;
-    const std::int64_t padded = std::int64_t(tables.n_vectors) * width;
+    const int n_vectors = tables.n_vectors;
+    const std::int64_t padded = std::int64_t(n_vectors) * width;
     static thread_local Scratch scratch;
     scratch.plan<T>(std::size_t(padded));
     scratch.begin();
     T* level = scratch.take<T>(std::size_t(padded));
-    tables.log_scale = prepare_row(tables.log_weights, tables.rank, tables.n_vectors, tables.product, minus_infinity,
+    tables.log_scale = prepare_row(tables.log_weights, tables.rank, n_vectors, tables.product, tables.product ? 0.0 : minus_infinity,
                                    static_cast<T*>(tables.start));
     for (int g = 0; g < packing.n_groups; ++g) {
         T* group = static_cast<T*>(tables.states) + packing.base[g] * padded;
         double* scales = tables.state_scales + packing.base[g];
-        std::fill(group, group + padded, T(tables.product));
-        scales[0] = 0;
         std::int64_t size = 1;
         for (int j = packing.group_start[g]; j < packing.group_start[g + 1]; ++j) {
             const int n = packing.columns[j], missing = packing.has_missing[n];
+            const bool first = j == packing.group_start[g];
+            if (first && missing) std::fill(group, group + padded, T(tables.product)), scales[0] = 0;
             for (std::int64_t code = n_codes(packing, n) - 1; code >= missing; --code) {
-                const std::int64_t ix = packing.offsets[n] + code - missing;
-                const double scale = prepare_row(tables.log_factors + ix * tables.rank, tables.rank, tables.n_vectors,
-                                                 tables.product, 0.0, level);
-                tables.level_scales[ix] = scale;
+                const double* logs = tables.log_factors + (packing.offsets[n] + code - missing) * tables.rank;
+                T* const to = first ? group + code * padded : level;
+                const double scale = prepare_row(logs, tables.rank, n_vectors, tables.product, 0.0, to);
+                if (first) {
+                    scales[code] = scale;
+                    continue;
+                }
                 for (std::int64_t s = 0; s < size; ++s) {
                     scales[code * size + s] = scales[s] + scale;
-                    T* to = group + (code * size + s) * padded;
+                    T* state = group + (code * size + s) * padded;
                     const T* from = group + s * padded;
                     for (std::int64_t i = 0; i < padded; i += width)
-                        store(to + i, tables.product ? load(from + i) * load(level + i) : load(from + i) + load(level + i));
+                        store(state + i, tables.product ? load(from + i) * load(level + i) : load(from + i) + load(level + i));
                 }
             }
             size *= n_codes(packing, n);
         }
+        if (packing.group_start[g + 1] - packing.group_start[g] > 1) rescale(group, size, n_vectors, tables.product, scales);
     }
 }
 

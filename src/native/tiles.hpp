@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "estep.hpp"
+
+#if defined(TENSORPMF_AVX512)
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -42,7 +45,7 @@ class Tiles {
           n_suffix_(packing.n_groups - n_prefix) {}
 
     std::size_t most_states(int tile_rows) const {
-        return std::size_t(packing_.listed ? packing_.n_columns : n_suffix_) * std::size_t(tile_rows) + 1;
+        return std::size_t(packing_.listed ? packing_.n_columns : n_suffix_) * std::size_t(tile_rows) + 16;
     }
 
     bool next(Tile& tile, int tile_rows) {
@@ -71,6 +74,11 @@ class Tiles {
         tile.run_first[tile.n_runs] = std::uint32_t(tile.n);
         with_integer(rows_.code_bytes, [&](auto code) {
             const auto* codes = static_cast<const std::make_unsigned_t<decltype(code)>*>(rows_.codes) + tile.row * n_suffix_;
+            if (n_suffix_ == 1) {
+                const auto base = std::uint32_t(packing_.base[n_prefix]);
+                for (int t = 0; t < tile.n; ++t) tile.states[t] = base + std::uint32_t(codes[t]);
+                return;
+            }
             for (int g = 0; g < n_suffix_; ++g) {
                 const auto base = std::uint32_t(packing_.base[n_prefix + g]);
                 for (int t = 0; t < tile.n; ++t) tile.states[t * n_suffix_ + g] = base + std::uint32_t(codes[t * n_suffix_ + g]);
@@ -99,43 +107,42 @@ class Tiles {
         });
     }
 
-    static void evenly(Tile& tile, int each) {
-        for (int t = 0; t <= tile.n; ++t) tile.first[t] = std::uint32_t(t * each);
+    void evenly(Tile& tile, int each) {
+        for (; even_ <= tile.n; ++even_) tile.first[even_] = std::uint32_t(even_ * each);
     }
 
     void listed(Tile& tile) {
         with_integer(rows_.code_bytes, [&](auto code) {
-            using Code = decltype(code);
             std::uint32_t k = 0;
             for (int t = 0; t < tile.n; ++t) {
-                const auto* codes = static_cast<const Code*>(rows_.codes) + (tile.row + t) * rows_.row_stride;
                 tile.first[t] = k;
-                int n = 0;
-                if (sizeof(Code) == 1 && rows_.column_stride == 1) {
-                    for (; n + 8 <= packing_.n_columns; n += 8) {  // the sign bits of eight codes at once
-                        std::uint64_t eight;
-                        std::memcpy(&eight, codes + n, 8);
-                        for (std::uint64_t seen = ~eight & 0x8080808080808080ULL; seen; seen &= seen - 1) {
-                            const int column = n + in_memory_order(seen);
-                            tile.states[k++] = std::uint32_t(packing_.offsets[column] + codes[column]);
-                        }
-                    }
-                }
-                for (; n < packing_.n_columns; ++n) {
-                    const std::int64_t level = codes[n * rows_.column_stride];
-                    tile.states[k] = std::uint32_t(packing_.offsets[n] + level);
-                    k += level >= 0;
-                }
+                k += std::uint32_t(list_row(static_cast<const decltype(code)*>(rows_.codes) + (tile.row + t) * rows_.row_stride, tile.states + k));
             }
             tile.first[tile.n] = k;
         });
     }
 
-    static int in_memory_order(std::uint64_t bytes) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#error "the kernels assume a little-endian machine"
+    // Writes the stacked levels a row shows, and returns how many; writes up to 16 more beyond them.
+    template <class Code>
+    std::int64_t list_row(const Code* codes, std::uint32_t* states) const {
+        std::int64_t n = 0, k = 0;
+#if defined(TENSORPMF_AVX512)
+        if (sizeof(Code) == 1 && rows_.column_stride == 1) {
+            for (; n + 16 <= packing_.n_columns; n += 16) {
+                const __m512i levels = _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + n)));
+                const __m512i all = _mm512_add_epi32(levels, _mm512_loadu_si512(packing_.offsets32 + n));
+                const __mmask16 seen = _mm512_cmpge_epi32_mask(levels, _mm512_setzero_si512());
+                _mm512_storeu_si512(states + k, _mm512_maskz_compress_epi32(seen, all));
+                k += __builtin_popcount(seen);
+            }
+        }
 #endif
-        return __builtin_ctzll(bytes) >> 3;
+        for (; n < packing_.n_columns; ++n) {
+            const std::int64_t level = codes[n * rows_.column_stride];
+            states[k] = packing_.offsets32[n] + std::uint32_t(level);
+            k += level >= 0;
+        }
+        return k;
     }
 
     void compressed(Tile& tile) {
@@ -146,7 +153,7 @@ class Tiles {
                 const auto* columns = static_cast<const decltype(column)*>(rows_.columns) + begin;
                 const auto* codes = static_cast<const decltype(code)*>(rows_.codes) + begin;
                 for (std::uint32_t k = 0; k < tile.first[tile.n]; ++k)
-                    tile.states[k] = std::uint32_t(packing_.offsets[columns[k]] + codes[k]);
+                    tile.states[k] = packing_.offsets32[columns[k]] + std::uint32_t(codes[k]);
             });
         });
     }
@@ -155,6 +162,7 @@ class Tiles {
     const Rows& rows_;
     const int n_suffix_;
     std::int64_t prefix_ix_ = 0;
+    int even_ = 0;  // how much of tile.first is filled, when all rows show as many states
 };
 
 }  // namespace

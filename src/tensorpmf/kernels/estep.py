@@ -16,6 +16,9 @@ from tensorpmf.kernels.packing import Packing
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.typing import Floats
 
+PRODUCT_STATES = {"double": 64, "single": 12}
+"""A row that shows so many states at most is a product of probabilities; else a sum of logs, which cannot underflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class LogTables:
@@ -125,4 +128,5 @@ def responsibilities(rows: Rows, tables: LogTables) -> Floats:
 
 
 def _native_of(rows: Rows, tables: LogTables) -> tuple[_native.Packing, _native.Tables, _native.Rows]:
-    return rows.packing.native, tables.ready_for(rows.packing, rows.as_product), rows.native
+    as_product = rows.n_shown <= PRODUCT_STATES[tables.precision]
+    return rows.packing.native, tables.ready_for(rows.packing, as_product), rows.native

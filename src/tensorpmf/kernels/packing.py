@@ -17,14 +17,20 @@ from tensorpmf.kernels import _native
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 """The columns of each group."""
 
-GATHER_NS = ((1 << 15, 4.5), (1 << 20, 9.0), (1 << 62, 18.0))
-"""Time to gather and scatter one row of 24 components, by the bytes all tables and counts take (cache by cache)."""
+SIZES = (128, 2048)
+"""So many states fit the first cache, and the second, with their tables and counts, at some 32 components."""
+
+GATHER_NS = (4.5, 5.0, 8.0)
+"""Time to gather and scatter a row of 24 components, by the cache that all states fit."""
+
+PAIR_NS = (1.5, 4.5, 8.0)
+"""The same where a row has only one state besides its prefix."""
+
+ROW_NS = 4.0
+"""Time a row takes besides."""
 
 STATE_NS = 6.0
 """Time to build one row of a table and to take its counts apart again."""
-
-STATE_BYTES = 2 * 24 * 8
-"""Bytes of one row of a table and of its counts, at 24 components."""
 
 CAPS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)
 """States a group of several columns may have at most: what the packer chooses from."""
@@ -103,8 +109,11 @@ def cheapest(n_levels: tuple[int, ...], n_rows: int, n_observed: float) -> Packi
         About how many cells of a row are observed.
     """
     groups, cost = _groups_of_all(n_levels, 1 << n_rows.bit_length())
-    as_listed = n_rows * n_observed * gather_ns(sum(n_levels)) + sum(n_levels) * STATE_NS
-    return listed(n_levels) if as_listed < cost else Packing(n_levels, groups, (True,) * len(n_levels))
+    return (
+        listed(n_levels)
+        if rows_ns(n_rows, n_observed, sum(n_levels)) < cost
+        else Packing(n_levels, groups, (True,) * len(n_levels))
+    )
 
 
 @lru_cache(maxsize=64)
@@ -112,19 +121,29 @@ def _groups_of_all(n_levels: tuple[int, ...], n_rows: int) -> tuple[Groups, floa
     return best_groups(range(len(n_levels)), [n + 1 for n in n_levels], n_rows)
 
 
-def gather_ns(n_states: int) -> float:
-    """Return the time to gather and scatter one row of tables that have so many states.
+def rows_ns(n_rows: float, n_shown: float, n_states: int, *, after_prefix: bool = False) -> float:
+    """Return how long a pass takes, about.
 
     Parameters
     ----------
+    n_rows
+        How many rows there are.
+    n_shown
+        How many states a row shows.
     n_states
-        States of all groups together.
+        How many states there are.
+    after_prefix
+        Whether the rows are sorted and these are the states after their prefix.
     """
-    return next(time for bytes_, time in GATHER_NS if n_states * STATE_BYTES <= bytes_)
+    cache = sum(n_states > size for size in SIZES)
+    gather = PAIR_NS[cache] if after_prefix and n_shown == 1 else GATHER_NS[cache]
+    return n_rows * (ROW_NS + n_shown * gather) + n_states * STATE_NS
 
 
-def best_groups(columns: Sequence[int], n_codes: Sequence[int], n_rows: float) -> tuple[Groups, float]:
-    """Return groups of columns, and the nanoseconds a pass spends on them.
+def best_groups(
+    columns: Sequence[int], n_codes: Sequence[int], n_rows: float, *, after_prefix: bool = False
+) -> tuple[Groups, float]:
+    """Return groups of columns, and the nanoseconds a pass takes, about.
 
     Parameters
     ----------
@@ -134,12 +153,16 @@ def best_groups(columns: Sequence[int], n_codes: Sequence[int], n_rows: float) -
         How many codes each column of the table has.
     n_rows
         How many rows a pass takes.
+    after_prefix
+        Whether the rows are sorted and these are the columns after their prefix.
     """
+    if not columns:
+        return (), 0.0
     best: tuple[Groups, float] = ((), float("inf"))
     for cap in CAPS:
         groups = first_fit(columns, n_codes, cap)
-        states = sum(prod(n_codes[column] for column in group) for group in groups)
-        cost = n_rows * len(groups) * gather_ns(states) + states * STATE_NS
+        n_states = sum(prod(n_codes[column] for column in group) for group in groups)
+        cost = rows_ns(n_rows, len(groups), n_states, after_prefix=after_prefix)
         if cost < best[1]:
             best = groups, cost
     return best

@@ -11,8 +11,8 @@ import numpy as np
 from tensorpmf.errors import InputError
 from tensorpmf.kernels import _native
 from tensorpmf.kernels.merging import merge
-from tensorpmf.kernels.packing import Packing, cheapest, gather_ns, listed
-from tensorpmf.kernels.sorting import ROW_NS, Plan, Sorted, Sorter, pieces
+from tensorpmf.kernels.packing import Packing, cheapest, listed, rows_ns
+from tensorpmf.kernels.sorting import Plan, Sorted, Sorter, pieces
 from tensorpmf.typing import Codes, Floats, Ints
 
 if TYPE_CHECKING:
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-PRODUCT_CELLS = 64
-"""Up to so many observed cells a row is a product of probabilities; above, a sum of logs, which cannot underflow."""
-
 MOST_BLOCKS = 64
 
 BLOCK_NS = 60_000.0
-"""A block should be worth so much time at least: a call from Python costs a tenth of it."""
+"""A block should take so long at least: a call from Python costs a tenth of it."""
+
+BLOCK_STATE_NS = 200.0
+"""And so long for each state: to clear its counts, take them apart and add them to other blocks is a fifth of it."""
+
+INDEX_BYTES = 1 << 26
+"""A table whose index would take more memory goes without."""
 
 SORT_AT_ONCE = 1 << 19
 """Rows sorted together at most, so that sorting needs little memory beside the table's."""
@@ -64,6 +67,8 @@ class Rows:
         (n_rows,) how much each row counts; None when all count one.
     sorted
         Sorted rows, in place of codes and of cells.
+    indexed
+        Whether the compiled kernels also keep which rows show each state: memory for speed, over many passes.
     """
 
     n_levels: tuple[int, ...]
@@ -73,6 +78,7 @@ class Rows:
     values: Codes | None = None
     weights: Floats | None = None
     sorted: Sorted | None = None
+    indexed: bool = False
 
     @classmethod
     def from_codes(cls, codes: ArrayLike, n_levels: Sequence[int], weights: ArrayLike | None = None) -> Rows:
@@ -226,9 +232,11 @@ class Rows:
         plan = _plan(self)
         n_most = MOST_BLOCKS if n_blocks is None else n_blocks
         if plan is None:
-            cost = self.n_rows * (ROW_NS + self.n_observed * gather_ns(sum(self.n_levels)))
-            n_blocks = power_of_two(min(n_most, int(cost / BLOCK_NS), self.n_rows))
-            return [self.take(slice(*piece)) for piece in pieces(self.n_rows, n_blocks)]
+            n_states = sum(self.n_levels)
+            cost = rows_ns(self.n_rows, self.n_observed, n_states)
+            n_blocks = power_of_two(min(n_most, int(cost / _block_ns(n_states)), self.n_rows))
+            indexed = self.n_rows * self.n_observed * 2 < INDEX_BYTES
+            return [replace(self.take(slice(*piece)), indexed=indexed) for piece in pieces(self.n_rows, n_blocks)]
         return _sorted_blocks(self, plan, n_most)
 
     @cached_property
@@ -252,22 +260,26 @@ class Rows:
         return float(np.count_nonzero(sample >= 0)) / len(sample)
 
     @property
-    def as_product(self) -> bool:
-        """Whether a row's probability is computed as a product, or as a sum of logs."""
-        return self.n_observed <= PRODUCT_CELLS
+    def n_shown(self) -> float:
+        """How many states of the packing a row shows, about."""
+        return self.n_observed if self.packing.listed else float(len(self.packing.groups))
 
     @cached_property
     def native(self) -> _native.Rows:
         """The rows as the compiled kernels take them."""
+        native = self._native()
+        if self.indexed:
+            native.index(self.packing.native)
+        return native
+
+    def _native(self) -> _native.Rows:
         if self.sorted is not None:
-            return _native.grouped_rows(
-                self.sorted.codes, self.sorted.prefix_states, self.sorted.prefix_start, self.weights
-            )
+            ready = self.sorted
+            return _native.grouped_rows(ready.codes, ready.prefix_states, ready.prefix_start, self.weights)
         if self.codes is not None:
             return _native.dense_rows(self.codes, self.weights)
-        return _native.compressed_rows(
-            np.ascontiguousarray(self.indptr, dtype=np.int64), self.columns, self.values, self.weights
-        )
+        indptr = np.ascontiguousarray(self.indptr, dtype=np.int64)
+        return _native.compressed_rows(indptr, self.columns, self.values, self.weights)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "native"}
@@ -280,7 +292,7 @@ def _plan(rows: Rows) -> Plan | None:
         return None
     codes = rows.dense()
     plan = Sorter(rows.n_levels, codes.min(axis=0) < 0).plan(codes[:SORT_AT_ONCE])
-    as_they_come = min(len(codes), SORT_AT_ONCE) * (ROW_NS + rows.n_observed * gather_ns(sum(rows.n_levels)))
+    as_they_come = rows_ns(min(len(codes), SORT_AT_ONCE), rows.n_observed, sum(rows.n_levels))
     return plan if plan.cost_ns < as_they_come else None
 
 
@@ -294,12 +306,25 @@ def _sorted_blocks(rows: Rows, plan: Plan, n_most: int) -> list[Rows]:
     ]
     cost = plan.cost_ns * rows.n_rows / min(rows.n_rows, SORT_AT_ONCE)
     n_distinct = min(batch.n_rows for batch, _ in batches)
-    n_each = power_of_two(min(min(n_most, int(cost / BLOCK_NS)) // n_batches, n_distinct))
+    n_wanted = min(n_most, int(cost / _block_ns(sum(plan.packing.n_states))))
+    n_each = power_of_two(min(n_wanted // n_batches, n_distinct))
+    n_shown = len(plan.packing.groups) - plan.n_prefix_groups
+    indexed = n_shown > 1 and rows.n_rows * n_shown * 2 < INDEX_BYTES
     return [
-        Rows(rows.n_levels, weights=None if weights is None else weights[start:stop], sorted=batch.cut(start, stop))
+        Rows(
+            rows.n_levels,
+            weights=None if weights is None else weights[start:stop],
+            sorted=batch.cut(start, stop),
+            indexed=indexed,
+        )
         for batch, weights in batches
         for start, stop in pieces(batch.n_rows, n_each)
     ]
+
+
+def _block_ns(n_states: int) -> float:
+    """Return how long a block should take at least: what comes on top of it should be little."""
+    return max(BLOCK_NS, BLOCK_STATE_NS * n_states)
 
 
 def power_of_two(most: int) -> int:

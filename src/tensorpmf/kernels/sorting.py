@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.kernels.packing import STATE_NS, Packing, best_groups, gather_ns
+from tensorpmf.kernels.packing import Packing, best_groups
 from tensorpmf.typing import Codes, Floats, Ints
-
-ROW_NS = 4.0
-"""Time a row takes besides its gathers."""
-
-PAIR_NS = {4.5: 6.0, 9.0: 12.0, 18.0: 25.0}
-"""Time of a row with one group after its prefix, by what a gather costs."""
 
 N_BLOCKS = 4
 """Into how many blocks rows are thought to be cut; each has its tables taken apart."""
@@ -36,7 +29,7 @@ class Sorted:
     packing
         The groups; those of the prefix come first.
     n_prefix_groups
-        How many groups are the prefix; each is one column.
+        How many groups are the prefix.
     codes
         (n_rows, n_suffix_groups) state of each row in each group after the prefix, counted within the group.
     prefix_states
@@ -102,13 +95,16 @@ class Plan:
     packing
         The groups; those of the prefix come first.
     depth
-        How many groups are the prefix; each is one column.
+        How many columns are the prefix.
+    n_prefix_groups
+        How many groups they make.
     cost_ns
         About how long one pass over the rows planned on takes, at 24 components.
     """
 
     packing: Packing
     depth: int
+    n_prefix_groups: int
     cost_ns: float
 
 
@@ -138,24 +134,25 @@ class Sorter:
         codes
             (n_rows, n_columns) level codes: those the rows have, or a fair part.
         """
-        keys = np.sort(self.keys(codes))
-        n_distinct, n_prefixes = self._counts(keys)
-        best_cost, best = float("inf"), (0, ())
+        return min(self.plans(codes), key=lambda plan: plan.cost_ns)
+
+    def plans(self, codes: Codes) -> Iterator[Plan]:
+        """Yield the cheapest plan for each depth that may be worth it.
+
+        Parameters
+        ----------
+        codes
+            (n_rows, n_columns) level codes: those the rows have, or a fair part.
+        """
+        n_distinct, n_prefixes = self._counts(np.sort(self.keys(codes)))
         for depth in range(len(self.bits) + 1):
-            prefix, rest = self.order[:depth], self.order[depth:]
+            rest = self.order[depth:]
             if not rest or (depth and n_prefixes[depth - 1] > n_distinct / 2):
-                break
-            groups, _ = best_groups(rest, self.n_codes, n_distinct / N_BLOCKS)
-            suffix_states = sum(prod(self.n_codes[column] for column in group) for group in groups)
-            gather = gather_ns(suffix_states)
-            row = PAIR_NS[gather] if depth and len(groups) == 1 else ROW_NS + gather * len(groups)
-            nodes = n_prefixes[depth - 1] * (ROW_NS + gather_ns(0) * depth) if depth else 0.0
-            states = N_BLOCKS * STATE_NS * (suffix_states + sum(self.n_codes[column] for column in prefix))
-            cost = n_distinct * row + nodes + states
-            if cost < best_cost:
-                best_cost, best = cost, (depth, (*((column,) for column in prefix), *groups))
-        depth, groups = best
-        return Plan(Packing(self.n_levels, groups, self.missing), depth, best_cost)
+                return
+            suffix, cost = best_groups(rest, self.n_codes, n_distinct / N_BLOCKS, after_prefix=depth > 0)
+            prefix, prefix_cost = best_groups(self.order[:depth], self.n_codes, n_prefixes[depth - 1] / N_BLOCKS)
+            packing = Packing(self.n_levels, (*prefix, *suffix), self.missing)
+            yield Plan(packing, depth, len(prefix), N_BLOCKS * (cost + prefix_cost))
 
     def keys(self, codes: Codes) -> NDArray[np.uint64]:
         """Return (n_rows,) numbers that order rows by their leading columns, as many as 64 bits hold.
@@ -195,7 +192,7 @@ class Sorter:
         plan
             How.
         """
-        packing, depth = plan.packing, plan.depth
+        packing, depth, n_prefix_groups = plan.packing, plan.depth, plan.n_prefix_groups
         keys = self.keys(codes)
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
@@ -213,15 +210,15 @@ class Sorter:
             prefix_keys = keys >> shift
             starts = np.concatenate([starts, np.flatnonzero(prefix_keys[1:] != prefix_keys[:-1]) + 1])
         base = np.concatenate([[0], np.cumsum(packing.n_states)])
-        prefix = [base[ix] + self._states(codes[starts], packing.groups[ix]) for ix in range(depth)]
-        suffix = [self._states(codes, group) for group in packing.groups[depth:]]
-        kind = np.min_scalar_type(max(packing.n_states[depth:]) - 1)
+        prefix = [base[ix] + self._states(codes[starts], packing.groups[ix]) for ix in range(n_prefix_groups)]
+        suffix = [self._states(codes, group) for group in packing.groups[n_prefix_groups:]]
+        kind = np.min_scalar_type(max(packing.n_states[n_prefix_groups:]) - 1)
         return (
             Sorted(
                 packing,
-                depth,
+                n_prefix_groups,
                 np.stack(suffix, axis=1).astype(kind),
-                np.stack(prefix, axis=1).astype(np.uint32) if depth else np.zeros((1, 0), dtype=np.uint32),
+                np.stack(prefix, axis=1).astype(np.uint32) if prefix else np.zeros((1, 0), dtype=np.uint32),
                 np.append(starts, len(codes)).astype(np.uint32),
             ),
             weights,
