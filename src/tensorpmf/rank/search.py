@@ -37,7 +37,7 @@ def select_rank(
     criterion: str | Sequence[str] = "bic",
     *,
     seed: int = 0,
-    n_starts: int = 1,
+    n_starts: int = 3,
     warm_start: bool = True,
     validation: float = 1 / 8,
     target: str | None = None,
@@ -75,7 +75,8 @@ def select_rank(
     n_starts
         Random starting points at each rank.
     warm_start
-        At each rank, begin once more near the best model of the rank before, its heaviest components split.
+        At each rank, begin once more near the best model of the rank before, its heaviest components split. This is
+        worth more than several random starts.
     validation
         The share of rows held out, if a held-out criterion is asked for; the paper's 70 % and 10 % are 1/8.
     target
