@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -13,6 +13,7 @@
 
 #include "estep.hpp"
 #include "marginals.hpp"
+#include "memory.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -92,17 +93,6 @@ struct PackingValue {
     Packing view;
 };
 
-struct Freed {
-    void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<void, Freed>;
-
-Memory aligned(std::size_t bytes) {
-    Memory memory(std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64));
-    if (!memory) throw std::bad_alloc();
-    return memory;
-}
-
 struct TablesValue {
     TablesValue(const PackingValue& packing, Doubles weights, Matrix factors, bool product, bool single)
         : kernels(chosen), log_weights(weights), log_factors(factors), states(std::size_t(packing.base.back())) {
@@ -112,8 +102,8 @@ struct TablesValue {
                 "log_factors must have a row for each stacked level and a column for each component");
         const int size = single ? 4 : 8, width = kernels->bytes / size;
         const std::int64_t n_vectors = (rank + width - 1) / width, padded = n_vectors * width;
-        start = aligned(std::size_t(padded * size));
-        table = aligned(std::size_t(packing.base.back() * padded * size));
+        start = borrow(std::size_t(padded * size));
+        table = borrow(std::size_t(packing.base.back() * padded * size));
         view = {int(rank), int(n_vectors), product, single, packing.base.back(), start.get(), table.get(), 0.0,
                 states.data(), weights.data(), factors.data()};
         nb::gil_scoped_release release;
@@ -198,9 +188,10 @@ template <int ndim>
 Fresh<ndim> fresh(std::initializer_list<std::size_t> shape, bool zero) {
     std::size_t count = 1;
     for (std::size_t n : shape) count *= n;
-    double* data = static_cast<double*>(zero ? std::calloc(count + 1, 8) : std::malloc(count * 8 + 8));
-    if (!data) throw std::bad_alloc();
-    nb::capsule owner(data, [](void* memory) noexcept { std::free(memory); });
+    Memory memory = borrow(count * sizeof(double));
+    double* data = static_cast<double*>(memory.get());
+    if (zero) std::fill(data, data + count, 0.0);
+    nb::capsule owner(memory.release(), [](void* memory) noexcept { pool().give_back(memory); });
     return Fresh<ndim>(data, shape, owner);
 }
 

@@ -12,7 +12,7 @@ from tensorpmf.errors import InputError
 from tensorpmf.kernels import _native
 from tensorpmf.kernels.merging import merge
 from tensorpmf.kernels.packing import Packing, cheapest, listed, rows_ns
-from tensorpmf.kernels.sorting import Plan, Sorted, Sorter, pieces
+from tensorpmf.kernels.sorting import Sorted, Sorter, pieces
 from tensorpmf.typing import Codes, Floats, Ints
 
 if TYPE_CHECKING:
@@ -229,15 +229,8 @@ class Rows:
         n_blocks
             How many blocks at most; there is always a power of two of them. By default as many as are worth a call.
         """
-        plan = _plan(self)
         n_most = MOST_BLOCKS if n_blocks is None else n_blocks
-        if plan is None:
-            n_states = sum(self.n_levels)
-            cost = rows_ns(self.n_rows, self.n_observed, n_states)
-            n_blocks = power_of_two(min(n_most, int(cost / _block_ns(n_states)), self.n_rows))
-            indexed = self.n_rows * self.n_observed * 2 < INDEX_BYTES
-            return [replace(self.take(slice(*piece)), indexed=indexed) for piece in pieces(self.n_rows, n_blocks)]
-        return _sorted_blocks(self, plan, n_most)
+        return _sorted_blocks(self, n_most) or _blocks_as_they_come(self, n_most)
 
     @cached_property
     def packing(self) -> Packing:
@@ -285,40 +278,39 @@ class Rows:
         return {name: value for name, value in self.__dict__.items() if name != "native"}
 
 
-def _plan(rows: Rows) -> Plan | None:
-    """Return how to sort rows, or None where sorting does not pay."""
-    n_cells = rows.n_observed * rows.n_rows
-    if rows.n_rows == 0 or (rows.is_sparse and rows.n_rows * rows.n_columns > 4 * n_cells):
-        return None
+def _blocks_as_they_come(rows: Rows, n_most: int) -> list[Rows]:
+    n_states = sum(rows.n_levels)
+    cost = rows_ns(rows.n_rows, rows.n_observed, n_states)
+    n_blocks = power_of_two(min(n_most, int(cost / _block_ns(n_states)), rows.n_rows))
+    indexed = rows.n_rows * rows.n_observed * 2 < INDEX_BYTES
+    return [replace(rows.take(slice(*piece)), indexed=indexed) for piece in pieces(rows.n_rows, n_blocks)]
+
+
+def _sorted_blocks(rows: Rows, n_most: int) -> list[Rows]:
+    """Return sorted blocks, none where sorting does not pay; batches are sorted by themselves, which saves memory."""
+    if rows.n_rows == 0 or (rows.is_sparse and rows.n_columns > 4 * rows.n_observed):
+        return []
     codes = rows.dense()
-    plan = Sorter(rows.n_levels, codes.min(axis=0) < 0).plan(codes[:SORT_AT_ONCE])
-    as_they_come = rows_ns(min(len(codes), SORT_AT_ONCE), rows.n_observed, sum(rows.n_levels))
-    return plan if plan.cost_ns < as_they_come else None
-
-
-def _sorted_blocks(rows: Rows, plan: Plan, n_most: int) -> list[Rows]:
-    """Return sorted blocks; batches of rows are sorted by themselves, which saves memory."""
-    codes, sorter = rows.dense(), Sorter(rows.n_levels, plan.packing.missing)
+    missing = _lowest(codes) < 0
     n_batches = power_of_two(-(-rows.n_rows // SORT_AT_ONCE) * 2 - 1)
-    batches = [
-        sorter.sort(codes[start:stop], None if rows.weights is None else rows.weights[start:stop], plan)
-        for start, stop in pieces(rows.n_rows, n_batches)
-    ]
-    cost = plan.cost_ns * rows.n_rows / min(rows.n_rows, SORT_AT_ONCE)
-    n_distinct = min(batch.n_rows for batch, _ in batches)
-    n_wanted = min(n_most, int(cost / _block_ns(sum(plan.packing.n_states))))
-    n_each = power_of_two(min(n_wanted // n_batches, n_distinct))
+    batches: list[tuple[Sorted, Floats | None]] = []
+    plan = None
+    for start, stop in pieces(rows.n_rows, n_batches):
+        sorter = Sorter(rows.n_levels, missing, codes[start:stop])
+        if plan is None:
+            plan = sorter.plan()
+            if plan.cost_ns > rows_ns(stop - start, rows.n_observed, sum(rows.n_levels)):
+                return []
+        batches.append(sorter.sort(None if rows.weights is None else rows.weights[start:stop], plan))
+    assert plan is not None, "there is at least one batch"
+    n_wanted = min(n_most, int(n_batches * plan.cost_ns / _block_ns(sum(plan.packing.n_states))))
+    n_each = power_of_two(min(n_wanted // n_batches, *(batch.n_rows for batch, _ in batches)))
     n_shown = len(plan.packing.groups) - plan.n_prefix_groups
     indexed = n_shown > 1 and rows.n_rows * n_shown * 2 < INDEX_BYTES
     return [
-        Rows(
-            rows.n_levels,
-            weights=None if weights is None else weights[start:stop],
-            sorted=batch.cut(start, stop),
-            indexed=indexed,
-        )
+        Rows(rows.n_levels, weights=None if weights is None else weights[a:b], sorted=batch.cut(a, b), indexed=indexed)
         for batch, weights in batches
-        for start, stop in pieces(batch.n_rows, n_each)
+        for a, b in pieces(batch.n_rows, n_each)
     ]
 
 
@@ -330,6 +322,11 @@ def _block_ns(n_states: int) -> float:
 def power_of_two(most: int) -> int:
     """Return the largest power of two that is not above a number, and at least one."""
     return 1 << (max(1, most).bit_length() - 1)
+
+
+def _lowest(codes: Codes) -> Codes:
+    """(n_columns,) the lowest code of each column; NumPy is slow at it where rows are short."""
+    return np.array([column.min() for column in codes.T]) if codes.shape[1] < 64 else codes.min(axis=0)
 
 
 def _check_range(low: Codes, high: Codes, n_levels: tuple[int, ...]) -> None:

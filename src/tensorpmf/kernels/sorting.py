@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.kernels.packing import Packing, best_groups
+from tensorpmf.kernels.packing import PREFIX_NS, Packing, best_groups
 from tensorpmf.typing import Codes, Floats, Ints
 
 N_BLOCKS = 4
@@ -109,7 +109,7 @@ class Plan:
 
 
 class Sorter:
-    """Decides, on the first rows it sees, how rows are to be grouped, and then sorts, merges and groups any others.
+    """Decides how rows are to be grouped, on the rows it is made of, and sorts, merges and groups them.
 
     Parameters
     ----------
@@ -117,119 +117,127 @@ class Sorter:
         How many levels each column has.
     missing
         Whether each column has missing cells.
+    codes
+        (n_rows, n_columns) level codes.
     """
 
-    def __init__(self, n_levels: tuple[int, ...], missing: Sequence[bool]) -> None:
+    def __init__(self, n_levels: tuple[int, ...], missing: Sequence[bool], codes: Codes) -> None:
         self.n_levels, self.missing = n_levels, tuple(bool(m) for m in missing)
         self.n_codes = [n + m for n, m in zip(n_levels, self.missing, strict=True)]
-        self.order = sorted(range(len(n_levels)), key=lambda column: -self.n_codes[column])
-        bits = np.cumsum([max(1, (self.n_codes[column] - 1).bit_length()) for column in self.order])
+        self.columns = np.ascontiguousarray(codes.T)
+        self.by_size = sorted(range(len(n_levels)), key=lambda column: -self.n_codes[column])
+        bits = np.cumsum([max(1, (self.n_codes[column] - 1).bit_length()) for column in self.by_size])
         self.bits = bits[bits <= KEY_BITS]
+        self.n_bits = int(self.bits[-1]) if len(self.bits) else 0
+        keys = self._keys()
+        self.order = radix_argsort(keys, self.n_bits)
+        self.keys = keys[self.order]
 
-    def plan(self, codes: Codes) -> Plan:
-        """Return the cheapest plan.
+    def plan(self) -> Plan:
+        """Return the cheapest plan."""
+        return min(self.plans(), key=lambda plan: plan.cost_ns)
 
-        Parameters
-        ----------
-        codes
-            (n_rows, n_columns) level codes: those the rows have, or a fair part.
-        """
-        return min(self.plans(codes), key=lambda plan: plan.cost_ns)
-
-    def plans(self, codes: Codes) -> Iterator[Plan]:
-        """Yield the cheapest plan for each depth that may be worth it.
-
-        Parameters
-        ----------
-        codes
-            (n_rows, n_columns) level codes: those the rows have, or a fair part.
-        """
-        n_distinct, n_prefixes = self._counts(np.sort(self.keys(codes)))
+    def plans(self) -> Iterator[Plan]:
+        """Yield the cheapest plan for each depth that may be worth it."""
+        n_distinct, n_prefixes = self._counts()
         for depth in range(len(self.bits) + 1):
-            rest = self.order[depth:]
+            rest = self.by_size[depth:]
             if not rest or (depth and n_prefixes[depth - 1] > n_distinct / 2):
                 return
             suffix, cost = best_groups(rest, self.n_codes, n_distinct / N_BLOCKS, after_prefix=depth > 0)
-            prefix, prefix_cost = best_groups(self.order[:depth], self.n_codes, n_prefixes[depth - 1] / N_BLOCKS)
+            prefix, prefix_cost = best_groups(self.by_size[:depth], self.n_codes, n_prefixes[depth - 1] / N_BLOCKS)
             packing = Packing(self.n_levels, (*prefix, *suffix), self.missing)
-            yield Plan(packing, depth, len(prefix), N_BLOCKS * (cost + prefix_cost))
+            cost_of_prefixes = N_BLOCKS * prefix_cost + PREFIX_NS * float(n_prefixes[depth - 1]) if depth else 0.0
+            yield Plan(packing, depth, len(prefix), N_BLOCKS * cost + cost_of_prefixes)
 
-    def keys(self, codes: Codes) -> NDArray[np.uint64]:
-        """Return (n_rows,) numbers that order rows by their leading columns, as many as 64 bits hold.
-
-        Parameters
-        ----------
-        codes
-            (n_rows, n_columns) level codes.
-        """
-        keys = np.zeros(len(codes), dtype=np.uint64)
-        used = int(self.bits[-1]) if len(self.bits) else 0
-        for column, bits in zip(self.order, self.bits, strict=False):
-            part = (codes[:, column].astype(np.int64) + self.missing[column]).astype(np.uint64)
-            keys |= part << np.uint64(used - bits)
-        return keys
-
-    def _counts(self, keys: NDArray[np.uint64]) -> tuple[int, Ints]:
-        """Return how many distinct keys there are, and how many distinct beginnings of each number of columns."""
-        steps = keys[1:] ^ keys[:-1]
-        top = steps & ~(steps >> np.uint64(1))  # keeps the highest bit, and rounding below cannot reach it
-        position = np.frexp(top.astype(np.float64))[1]  # 1 is the lowest bit, 0 no difference
-        used = int(self.bits[-1]) if len(self.bits) else 0
-        changed_by = np.searchsorted(self.bits, used - position[position > 0] + 1)
-        n_prefixes = 1 + np.cumsum(np.bincount(changed_by, minlength=len(self.bits)))
-        complete = len(self.bits) == len(self.order)
-        return (int(n_prefixes[-1]) if complete else len(keys)), n_prefixes
-
-    def sort(self, codes: Codes, weights: Floats | None, plan: Plan) -> tuple[Sorted, Floats | None]:
-        """Return rows sorted, merged and grouped, and their weights.
+    def sort(self, weights: Floats | None, plan: Plan) -> tuple[Sorted, Floats | None]:
+        """Return the rows sorted, merged and grouped, and their weights.
 
         Parameters
         ----------
-        codes
-            (n_rows, n_columns) level codes.
         weights
             (n_rows,) weights, or None.
         plan
             How.
         """
-        packing, depth, n_prefix_groups = plan.packing, plan.depth, plan.n_prefix_groups
-        keys = self.keys(codes)
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        new = np.ones(len(keys), dtype=bool)
-        if len(self.bits) == len(self.order):
-            np.not_equal(keys[1:], keys[:-1], out=new[1:])
-        first = np.flatnonzero(new)
-        weights = _merge_weights(weights, order, first)
-        codes = codes[order[first]]
-        used = int(self.bits[-1]) if len(self.bits) else 0
-        shift = np.uint64(used - (int(self.bits[depth - 1]) if depth else 0))
-        keys = keys[first]
+        packing, n_prefix_groups = plan.packing, plan.n_prefix_groups
+        first = self._first_of_each()
+        shift = np.uint64(self.n_bits - (int(self.bits[plan.depth - 1]) if plan.depth else 0))
         starts = np.zeros(1, dtype=np.int64)
-        if depth:
-            prefix_keys = keys >> shift
-            starts = np.concatenate([starts, np.flatnonzero(prefix_keys[1:] != prefix_keys[:-1]) + 1])
+        if plan.depth:
+            prefixes = self.keys[first] >> shift
+            starts = np.append(0, np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1)
+        rows = self.order[first]
         base = np.concatenate([[0], np.cumsum(packing.n_states)])
-        prefix = [base[ix] + self._states(codes[starts], packing.groups[ix]) for ix in range(n_prefix_groups)]
-        suffix = [self._states(codes, group) for group in packing.groups[n_prefix_groups:]]
+        prefix = [
+            base[ix] + self._states(group, rows[starts]) for ix, group in enumerate(packing.groups[:n_prefix_groups])
+        ]
         kind = np.min_scalar_type(max(packing.n_states[n_prefix_groups:]) - 1)
+        suffix = np.empty((len(rows), len(packing.groups) - n_prefix_groups), dtype=kind)
+        for ix, group in enumerate(packing.groups[n_prefix_groups:]):
+            suffix[:, ix] = self._states(group, rows)
         return (
             Sorted(
                 packing,
                 n_prefix_groups,
-                np.stack(suffix, axis=1).astype(kind),
+                suffix,
                 np.stack(prefix, axis=1).astype(np.uint32) if prefix else np.zeros((1, 0), dtype=np.uint32),
-                np.append(starts, len(codes)).astype(np.uint32),
+                np.append(starts, len(rows)).astype(np.uint32),
             ),
-            weights,
+            _merge_weights(weights, self.order, first),
         )
 
-    def _states(self, codes: Codes, group: tuple[int, ...]) -> Ints:
-        states, step = np.zeros(len(codes), dtype=np.int64), 1
+    def _keys(self) -> NDArray[np.uint64]:
+        """(n_rows,) numbers that order rows by their leading columns, as many as 64 bits hold."""
+        keys = np.zeros(self.columns.shape[1], dtype=np.uint64)
+        for column, bits in zip(self.by_size, self.bits, strict=False):
+            part = self.columns[column].astype(np.int64) + self.missing[column]
+            keys |= part.view(np.uint64) << np.uint64(self.n_bits - bits)
+        return keys
+
+    def _counts(self) -> tuple[int, Ints]:
+        """Return how many distinct rows there are, and how many distinct beginnings of each number of columns."""
+        steps = self.keys[1:] ^ self.keys[:-1]
+        top = steps & ~(steps >> np.uint64(1))  # keeps the highest bit, and rounding below cannot reach it
+        bit = np.bincount(np.frexp(top.astype(np.float64))[1], minlength=KEY_BITS + 1)  # 1 is the lowest, 0 none
+        n_prefixes = 1 + np.array([bit[self.n_bits - bits + 1 :].sum() for bits in self.bits], dtype=np.int64)
+        return (int(n_prefixes[-1]) if self._complete else len(self.keys)), n_prefixes
+
+    @property
+    def _complete(self) -> bool:
+        """Whether the keys tell all rows apart."""
+        return len(self.bits) == len(self.by_size)
+
+    def _first_of_each(self) -> Ints:
+        """Positions, in order, of the first of each run of identical rows."""
+        if not self._complete:
+            return np.arange(len(self.keys))
+        return np.append(0, np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1)
+
+    def _states(self, group: tuple[int, ...], rows: Ints) -> NDArray[np.uint32]:
+        states, step = np.zeros(len(rows), dtype=np.uint32), 1
         for column in group:
-            states += step * (codes[:, column].astype(np.int64) + self.missing[column])
+            code = self.columns[column][rows].astype(np.int32) + self.missing[column]
+            states += np.uint32(step) * code.view(np.uint32)
             step *= self.n_codes[column]
         return states
+
+
+def radix_argsort(keys: NDArray[np.uint64], n_bits: int) -> Ints:
+    """Return the stable order of keys that have so many bits.
+
+    Parameters
+    ----------
+    keys
+        (n_rows,) keys.
+    n_bits
+        How many of their bits are used.
+    """
+    order = np.argsort((keys & np.uint64(0xFFFF)).astype(np.uint16), kind="stable")
+    for shift in range(16, n_bits, 16):
+        digit = (keys >> np.uint64(shift)).astype(np.uint16)
+        order = order[np.argsort(digit[order], kind="stable")]
+    return order
 
 
 def _merge_weights(weights: Floats | None, order: Ints, first: Ints) -> Floats | None:
