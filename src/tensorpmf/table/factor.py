@@ -132,7 +132,7 @@ class Factor:
         except TypeError:
             raise UnhashableLevelError(name, next(filter(_unhashable, values))) from None
         positions = np.fromiter(map(position_of.__getitem__, values), np.int32, len(values))
-        labels = objects([_plain(label) for label in position_of])
+        labels = objects([plain(label) for label in position_of])
         return cls.of(labels, positions).simplified()
 
 
@@ -178,7 +178,7 @@ def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> tuple[NDArray[Any]
     return kept, np.append(moved, -1).astype(np.int32)[positions]
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
     """Return the Python object for a NumPy scalar, anything else as it is."""
     is_scalar = issubclass(type(label), np.generic) and label.dtype.kind in "biufUS"
     return label.item() if is_scalar else label

@@ -18,7 +18,7 @@ from tensorpmf.errors import (
 )
 from tensorpmf.table.bins import Bins, binned_column, n_bins
 from tensorpmf.table.encode import finite_numbers
-from tensorpmf.table.factor import Factor, is_number
+from tensorpmf.table.factor import Factor, is_number, plain
 from tensorpmf.table.schema import Column
 from tensorpmf.typing import Floats
 
@@ -78,7 +78,7 @@ class Learner:
         if bins is not None:
             return binned_column(name, finite_numbers(name, factor), factor.mass(weights), bins)
         if name in self.levels:
-            return Column(name, tuple(self.levels[name]), name in self.ordered)
+            return Column(name, tuple(map(plain, self.levels[name])), name in self.ordered)
         labels = factor.labels.tolist()
         if factor.declared:
             _check_levels(name, factor, factor.n_rows)

@@ -31,7 +31,7 @@ from tensorpmf.table.schema import Column, Schema, check_names, default_names
 from tensorpmf.table.source import Source, factor_of, source_of, source_of_arrow
 from tensorpmf.table.table import CategoricalTable, checked_weights
 from tensorpmf.table.text import MISSING, typed
-from tensorpmf.table.triples import cells_of_triples, shared_schema
+from tensorpmf.table.triples import cells_of_triples, check_observed, shared_schema
 from tensorpmf.typing import Codes, Floats
 
 Item = TypeVar("Item")
@@ -118,7 +118,10 @@ def read_table(
     markers = None if missing is None else _several(missing)
     if hasattr(source, "tocoo"):
         table = _of_sparse(source, names, markers, learner, schema, unknown)
-        return _of_table(table, columns, drop, weights, None, unknown)
+        table = _of_table(table, columns, drop, weights, None, unknown)
+        if schema is None:
+            check_observed(table.schema, table.cells)
+        return table
     raw = _opened(source, names, schema, delimiter, encoding)
     check_names(raw.names)
     weigher = [weights] if isinstance(weights, str) else []
@@ -264,7 +267,7 @@ def _of_sparse(
     values = factor_of("values", entries.data).without(markers or ())
     if schema is None:
         _check_some(n_rows, range(n_columns), "the array")
-        schema = shared_schema(names or default_names(n_columns), values, entries.col, learner)
+        schema = shared_schema(names or default_names(n_columns), values, learner)
     return CategoricalTable(schema, cells_of_triples(schema, entries.row, entries.col, values, n_rows, unknown))
 
 

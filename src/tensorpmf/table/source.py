@@ -152,6 +152,8 @@ def _of_frame(frame: Any) -> Source:
     import pyarrow as pa
     from narwhals.exceptions import DuplicateError
 
+    if isinstance(frame, pa.Table | pa.RecordBatch):
+        return source_of_arrow(frame)
     try:
         known = nw.from_native(frame, pass_through=True, allow_series=True)
     except DuplicateError:

@@ -186,7 +186,7 @@ class CategoricalTable:
     def outage(self) -> float:
         """The fraction of cells that are missing."""
         n_cells = self.n_rows * self.n_columns
-        return 1 - int(self.cells.n_observed.sum()) / n_cells if n_cells else 0.0
+        return (n_cells - int(self.cells.n_observed.sum())) / n_cells if n_cells else 0.0
 
     @property
     def total_weight(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorpmf.errors import DuplicateCellError, InputError, LengthError, NoRowsError, UnobservedColumnError
-from tensorpmf.table.cells import CompressedCells, code_type
+from tensorpmf.table.cells import Cells, CompressedCells, code_type
 from tensorpmf.table.encode import Unknown, encoded
 from tensorpmf.table.factor import Factor
 from tensorpmf.table.learn import Learner, in_order
@@ -42,8 +42,8 @@ def read_triples(
         if length != len(row_ix):
             raise LengthError(name, length, len(row_ix))
     names = [str(label) for label in column_labels]
-    if schema is None:
-        schema = shared_schema(names, factor, column_ix, learner)
+    is_new = schema is None
+    schema = shared_schema(names, factor, learner) if schema is None else schema
     position = np.array([schema.ix(name) for name in names], dtype=np.int32)
     try:
         cells = cells_of_triples(schema, row_ix, position[column_ix], factor, len(row_labels), unknown)
@@ -52,10 +52,27 @@ def read_triples(
         assert isinstance(row, int), "cells know positions only"
         assert isinstance(column, int), "cells know positions only"
         raise DuplicateCellError(row_labels[row], schema.names[column], error.n_duplicates) from None
+    if is_new:
+        check_observed(schema, cells)
     return schema, cells, row_labels
 
 
-def shared_schema(names: Sequence[str], values: Factor, columns: NDArray[Any], learner: Learner) -> Schema:
+def check_observed(schema: Schema, cells: Cells) -> None:
+    """Raise an error if some column is missing everywhere.
+
+    Parameters
+    ----------
+    schema
+        The columns.
+    cells
+        Their codes.
+    """
+    for name, n_observed in zip(schema.names, cells.n_observed, strict=True):
+        if not n_observed:
+            raise UnobservedColumnError(name)
+
+
+def shared_schema(names: Sequence[str], values: Factor, learner: Learner) -> Schema:
     """Return the schema of columns that all have the levels learnt from all values.
 
     Parameters
@@ -64,14 +81,9 @@ def shared_schema(names: Sequence[str], values: Factor, columns: NDArray[Any], l
         What the columns are called.
     values
         (n_triples,) the values of all columns together.
-    columns
-        (n_triples,) the position of the column each of them is in; every column has some.
     learner
         What the caller declares.
     """
-    n_observed = np.bincount(columns[values.positions >= 0], minlength=len(names))
-    if not n_observed.all():
-        raise UnobservedColumnError(names[int(np.argmin(n_observed))])
     column = learner.column("values", values)
     return Schema(tuple(replace(column, name=name) for name in names))
 
