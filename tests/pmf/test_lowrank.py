@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.oracles import dense
 
 from tensorpmf.errors import ImpossibleEvidenceError, NotADistributionError, SettingError
-from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.pmf.lowrank import LowRankPMF, drawn_from
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.testing.strategies import low_rank_pmfs
 
@@ -187,3 +187,27 @@ def test_it_shows_what_a_person_wants_to_see() -> None:
     assert lines[1] == "  x1  0 16.7%, 1 16.7%, 2 16.7%, 3 16.7%, …"
     assert lines[-1] == "  … 12 more columns"
     assert len(lines) == 10
+
+
+class Fixed:
+    """A generator that draws one number, whatever is asked."""
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def random(self, n: int) -> np.ndarray:
+        return np.full(n, self.number)
+
+
+@pytest.mark.parametrize(
+    ("number", "prob", "drawn"),
+    [
+        (0.0, [0.0, 0.5, 0.5], 1),  # the smallest draw does not hit what cannot happen
+        (1 - 2**-53, [0.1] * 10, 9),  # the largest draw stays inside, though ten times 0.1 is less than one
+        (1 - 2**-53, [0.5, 0.5, 0.0], 1),
+        (0.5, [0.5, 0.5], 1),
+        (0.49, [0.5, 0.5], 0),
+    ],
+)
+def test_the_ends_of_the_unit_interval_draw_what_can_happen(number: float, prob: list[float], drawn: int) -> None:
+    assert drawn_from(np.array([prob]).T, Fixed(number)).tolist() == [drawn]  # type: ignore[arg-type]
