@@ -224,6 +224,11 @@ def test_a_damaged_compressed_file(tmp_path: Path) -> None:
         tp.read_table(written(tmp_path / "b.csv.gz", b"a,b\n1,2\n"))
 
 
+def test_a_cell_of_megabytes_is_refused(path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="cannot be read as text"):
+        tp.read_table(written(path, "a\n" + "x" * 3_000_000 + "\ny\n"))
+
+
 def test_five_thousand_columns(path: Path, rng: np.random.Generator) -> None:
     codes = rng.integers(0, 3, (30, 5_000))
     text = "\n".join([",".join(f"c{ix}" for ix in range(5_000)), *(",".join(map(str, row)) for row in codes)])

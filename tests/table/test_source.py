@@ -23,12 +23,22 @@ from tensorpmf.errors import (
     SettingError,
     UnhashableLevelError,
     UnknownColumnError,
+    UnknownLevelError,
     UnknownSourceError,
     UnobservedColumnError,
+    WeightError,
 )
 
 COLUMNS = {"size": ["S", "L", None, "S"], "stars": [3, 1, 2, None], "sold": [True, None, False, True]}
 ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+
+
+class Speaks:
+    """A library nobody has heard of, but it speaks Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return pa.table(COLUMNS).__arrow_c_stream__(requested_schema)
+
 
 SOURCES = {
     "dict": COLUMNS,
@@ -48,6 +58,7 @@ SOURCES = {
     "Arrow table": pa.table(COLUMNS),
     "Arrow record batch": pa.record_batch(COLUMNS),
     "Arrow reader": pa.RecordBatchReader.from_batches(pa.table(COLUMNS).schema, pa.table(COLUMNS).to_batches()),
+    "whatever speaks Arrow": Speaks(),
     "itself": tp.read_table(COLUMNS),
 }
 
@@ -141,7 +152,7 @@ def test_one_row_by_its_labels() -> None:
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), DuplicateColumnError, "more than one column is called 'a'"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), DuplicateColumnError, "more than one column is called '1'"),
         (pa.table([pa.array([1])] * 2, names=["a", "a"]), DuplicateColumnError, "more than one column is called 'a'"),
-        ({"a": [[1], [2]]}, UnhashableLevelError, r"column 'a' holds \[1\], which is a list and cannot be a label"),
+        ({"a": [1, [1], [2]]}, UnhashableLevelError, r"column 'a' holds \[1\], which is a list and cannot be a label"),
         (pl.DataFrame({"a": [[1], [2]]}), UnhashableLevelError, "which is a list and cannot be a label"),
         (pl.DataFrame({"a": [{"b": 1}]}), UnhashableLevelError, "which is a dict and cannot be a label"),
     ],
@@ -210,6 +221,25 @@ def test_row_weights_come_from_a_column_or_an_array() -> None:
     for weights in ([1, 2.5, 0, 1], pd.Series([1, 2.5, 0, 1]), pl.Series([1.0, 2.5, 0.0, 1.0])):
         assert tp.read_table(COLUMNS, weights=weights) == table
     assert tp.read_table(table, weights=[1, 1, 1, 1]).total_weight == 4
+    with pytest.raises(WeightError, match="row weights cannot come from column 'stars' of what has been coded already"):
+        tp.read_table(table, weights="stars")
+
+
+def test_new_rows_may_lack_columns_but_not_have_others() -> None:
+    schema = tp.read_table(COLUMNS).schema
+    assert schema.encode({"stars": [2]}).codes.tolist() == [[-1, 1, -1]]
+    assert schema.encode([{}, {"sold": True}]).codes.tolist() == [[-1, -1, -1], [-1, -1, 1]]
+    assert schema.encode([]).codes.shape == (0, 3)
+    assert schema.encode([["L", 3, None]]).codes.tolist() == [[0, 2, -1]]
+    assert schema.encode(tp.read_table(COLUMNS)) == tp.read_table(COLUMNS)
+    assert schema.encode({"stars": [2], "price": [9]}, columns=["stars"]).n_columns == 3
+    with pytest.raises(UnknownColumnError, match="there is no column 'price'") as caught:
+        schema.encode({"stars": [2], "price": [9]})
+    assert caught.value.hint == "leave it out with drop=['price']."
+    with pytest.raises(UnknownLevelError) as unknown:
+        schema.encode({"stars": [2, 7]})
+    assert (unknown.value.column, unknown.value.level, unknown.value.known) == ("stars", 7, (1, 2, 3))
+    assert schema.encode({"stars": [2, 7]}, unknown="missing").codes[:, 1].tolist() == [1, -1]
 
 
 def test_a_large_mostly_empty_frame_is_held_compressed(rng: np.random.Generator) -> None:

@@ -197,9 +197,5 @@ class CompressedCells:
         """Return itself."""
         return self
 
-    def compact(self) -> CompressedCells:
-        """Return itself."""
-        return self
-
 
 Cells: TypeAlias = DenseCells | CompressedCells

@@ -147,10 +147,7 @@ def is_null(label: object) -> bool:
         return False
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True
-    try:
-        return bool(label != label)  # NaN of any kind: float, NumPy, Decimal
-    except (TypeError, ValueError):
-        return False
+    return bool(label != label)  # NaN of any kind: float, NumPy, Decimal
 
 
 def is_number(label: object) -> bool:
@@ -160,8 +157,6 @@ def is_number(label: object) -> bool:
 
 def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return labels and positions with equal labels made one and null labels made missing."""
-    if labels.dtype.kind == "b":
-        return labels, positions
     if labels.dtype.kind in "iuf":
         kept, moved = np.unique(labels, return_inverse=True)
         n_kept = int(np.count_nonzero(kept == kept))  # NaN sorts last

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.errors import InputError, LengthError, UnknownSourceError
+from tensorpmf.errors import DuplicateColumnError, InputError, LengthError, UnknownSourceError
 from tensorpmf.table.arrow import declares, factor_of_arrow
 from tensorpmf.table.factor import Factor, objects
-from tensorpmf.table.schema import check_names, default_names
+from tensorpmf.table.schema import default_names
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ def _of_frame(frame: Any) -> Source:
     try:
         known = nw.from_native(frame, pass_through=True, allow_series=True)
     except DuplicateError:
-        check_names([str(name) for name in frame.columns])
-        raise
+        names = [str(name) for name in frame.columns]
+        raise DuplicateColumnError(next(name for name in names if names.count(name) > 1)) from None
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     if isinstance(known, nw.Series):
