@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import FunctionType
 
 import click
 import pytest
@@ -17,8 +18,9 @@ from tensorpmf.cli.app import app
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 API = "\n".join(page.read_text("utf-8") for page in (DOCS / "api").glob("*.md"))
-COMMANDS = MappingProxyType(app.list_commands and {name: app.get_command(click.Context(app), name) for name in
-                            app.list_commands(click.Context(app))})  # fmt: skip
+COMMANDS = {name: app.get_command(click.Context(app), name) for name in app.list_commands(click.Context(app))}
+ROOMS = ["data", "learn", "scale"]
+"""Rooms whose own names are public too."""
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
 
 
@@ -32,6 +34,14 @@ def test_every_public_name_has_a_docstring_that_begins_with_one_sentence(name: s
     doc = inspect.getdoc(getattr(tp, name))
     assert doc
     assert re.search(r"[.:`]$", doc.splitlines()[0])
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_public_name_of_a_room_is_in_the_reference(room: str) -> None:
+    inside = vars(import_module(f"tensorpmf.{room}")).items()
+    names = {name for name, thing in inside if isinstance(thing, type | FunctionType) and not name.startswith("_")}
+    found = re.findall(r"^\.\. auto(?:class|function):: (?:[\w.]+\.)?(\w+)$", API, re.MULTILINE)
+    assert names - set(found) == set()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
