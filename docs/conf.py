@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorpmf
 
 project = "tensorpmf"
@@ -23,3 +25,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = "tensorpmf"
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+
+
+def leave_out(_app: Any, _what: str, name: str, _obj: object, skip: bool, _options: object) -> bool:
+    """Leave out the methods that scikit-learn adds for routing metadata; its own reference explains them."""
+    return skip or name == "get_metadata_routing" or (name.startswith("set_") and name.endswith("_request"))
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx what to leave out."""
+    app.connect("autodoc-skip-member", leave_out)
