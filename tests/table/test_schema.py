@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 
 from tensorpmf import Column, Schema
-from tensorpmf.errors import DuplicateColumnError, InputError, UnknownColumnError, UnknownLevelError
+from tensorpmf.errors import (
+    DuplicateColumnError,
+    InputError,
+    UnhashableLevelError,
+    UnknownColumnError,
+    UnknownLevelError,
+)
 from tensorpmf.testing.strategies import schemas
 
 AGE = Column("age", ("< 20", "[20, 40)", ">= 40"), ordered=True, edges=(20.0, 40.0), centres=(12.0, 31.0, 55.0))
@@ -49,7 +55,6 @@ def test_what_is_neither_label_nor_number_is_unknown(label: object) -> None:
         ((False, True), "FALSE", False),
         ((False, True), "True", True),
         ((date(2020, 1, 2),), "2020-01-02", date(2020, 1, 2)),
-        ((None, "x"), "x", "x"),
     ],
 )
 def test_texts_stand_for_labels(levels: tuple, text: str, label: object) -> None:
@@ -95,6 +100,11 @@ def test_levels_differ_and_there_are_some() -> None:
         Column("a", ())
     with pytest.raises(InputError, match="column 'a' has the level 1 more than once"):
         Column("a", (1, 2, 1.0))
+    for null in (None, float("nan")):
+        with pytest.raises(InputError, match=r"column 'a' has the level (None|nan), but that is what is missing"):
+            Column("a", ("x", null))
+    with pytest.raises(UnhashableLevelError, match=r"column 'a' holds \[1\], which is a list and cannot be a label"):
+        Column("a", ("x", [1]))
 
 
 def test_numbers_that_levels_stand_for() -> None:

@@ -121,6 +121,12 @@ def test_labels_of_any_hashable_kind() -> None:
     assert tp.read_table({"a": labels[::-1]}).schema == table.schema
 
 
+def test_integers_of_any_size_stay_what_they_are() -> None:
+    labels = [2**63, -1, 2**70]
+    assert tp.read_table({"a": labels}).to_columns() == {"a": labels}
+    assert tp.read_table({"a": labels[:2]}).schema["a"].levels == (-1, 2**63)
+
+
 def test_numpy_scalars_become_python_objects() -> None:
     table = tp.read_table({"a": [np.int64(1), np.int64(2)], "b": [np.str_("x"), np.bool_(True)]})
     kinds = [type(label) for column in table.schema.columns for label in column.levels]

@@ -114,7 +114,9 @@ class Factor:
         if self.declared or self.labels.dtype.kind != "O":
             return self
         kinds: set[type[Any]] = {type(label) for label in self.labels}
-        return replace(self, labels=np.array(self.labels.tolist())) if kinds in ({int}, {float}, {bool}) else self
+        wanted = "iu" if kinds == {int} else "f" if kinds == {float} else "b" if kinds == {bool} else ""
+        array = np.array(self.labels.tolist()) if wanted else self.labels
+        return replace(self, labels=array) if array.dtype.kind in wanted else self  # not integers beyond 64 bits
 
     @classmethod
     def of_objects(cls, name: str, values: Sequence[Any]) -> Factor:
@@ -130,7 +132,7 @@ class Factor:
         try:
             position_of = {label: ix for ix, label in enumerate(dict.fromkeys(values))}
         except TypeError:
-            raise UnhashableLevelError(name, next(filter(_unhashable, values))) from None
+            raise UnhashableLevelError(name, next(value for value in values if not is_hashable(value))) from None
         positions = np.fromiter(map(position_of.__getitem__, values), np.int32, len(values))
         labels = objects([plain(label) for label in position_of])
         return cls.of(labels, positions).simplified()
@@ -148,6 +150,15 @@ def is_null(label: object) -> bool:
     if label is None or type(label).__name__ in {"NAType", "NaTType"}:
         return True
     return bool(label != label)  # NaN of any kind: float, NumPy, Decimal
+
+
+def is_hashable(label: object) -> bool:
+    """Whether a value can be a label."""
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
 
 
 def is_number(label: object) -> bool:
@@ -177,11 +188,3 @@ def plain(label: Any) -> Any:
     """Return the Python object for a NumPy scalar, anything else as it is."""
     is_scalar = issubclass(type(label), np.generic) and label.dtype.kind in "biufUS"
     return label.item() if is_scalar else label
-
-
-def _unhashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return True
-    return False

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorpmf.errors import DuplicateColumnError, InputError, UnknownColumnError, UnknownLevelError
+from tensorpmf.errors import (
+    DuplicateColumnError,
+    InputError,
+    UnhashableLevelError,
+    UnknownColumnError,
+    UnknownLevelError,
+)
+from tensorpmf.table.factor import is_hashable, is_null
 from tensorpmf.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -54,11 +61,7 @@ class Column:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
-        if not self.levels:
-            raise InputError(f"column {self.name!r} has no levels.")
-        if len(self._code_of) < len(self.levels):
-            twice = next(label for label, n in Counter(self.levels).items() if n > 1)
-            raise InputError(f"column {self.name!r} has the level {twice!r} more than once.")
+        _check_levels(self.name, self.levels)
 
     @property
     def n_levels(self) -> int:
@@ -197,6 +200,20 @@ class Schema:
         """Return a schema whose labels are the codes themselves."""
         names = default_names(len(n_levels)) if names is None else names
         return cls(tuple(Column(name, tuple(range(n))) for name, n in zip(names, n_levels, strict=True)))
+
+
+def _check_levels(name: str, levels: Sequence[Hashable]) -> None:
+    if not levels:
+        raise InputError(f"column {name!r} has no levels.")
+    if not all(map(is_hashable, levels)):
+        raise UnhashableLevelError(name, next(label for label in levels if not is_hashable(label)))
+    if len(set(levels)) < len(levels):
+        twice = next(label for label, n in Counter(levels).items() if n > 1)
+        raise InputError(f"column {name!r} has the level {twice!r} more than once.")
+    if any(map(is_null, levels)):
+        raise InputError(
+            f"column {name!r} has the level {next(filter(is_null, levels))!r}, but that is what is missing."
+        )
 
 
 def default_names(n_columns: int) -> list[str]:
