@@ -33,8 +33,9 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
         The classes, sorted.
     target_
         What the class is called in the joint PMF.
-    result_
-        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+    results_
+        What :func:`tensorpmf.fit` returned, for each model. ``result_`` is the best of them; ``pmf_``, ``rank_``,
+        ``schema_`` and ``n_iter_`` are parts of that.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
             (n_rows, n_features) the features, as far as they are known.
         """
         rows = self._coded(X)
-        return self.pmf_.conditional(self.target_, rows)
+        return self._conditional(self.target_, rows)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return (n_rows, n_classes) the logarithm of the probability of each class.

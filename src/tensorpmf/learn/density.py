@@ -9,7 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tensorpmf.errors import NoMixtureError
 from tensorpmf.learn.base import PMFEstimator, RandomState, answers
+from tensorpmf.pmf.average import average
+from tensorpmf.pmf.base import PMF
+from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.typing import Floats
 
 
@@ -20,8 +24,9 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
 
     Attributes
     ----------
-    result_
-        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+    results_
+        What :func:`tensorpmf.fit` returned, for each model. ``result_`` is the best of them; ``pmf_``, ``rank_``,
+        ``schema_`` and ``n_iter_`` are parts of that.
 
     Examples
     --------
@@ -49,6 +54,11 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         table, _ = self._learnt(X, sample_weight)
         self._fit(table)
         return self
+
+    @property
+    def pmf_(self) -> PMF:
+        """The joint PMF; of several models, their average, of which every row has the mean of its probabilities."""
+        return super().pmf_ if len(self.results_) == 1 else average([mixture(result.pmf) for result in self.results_])
 
     def score_samples(self, X: Any) -> Floats:
         """Return (n_rows,) the logarithm of each row's probability; missing cells are summed out.
@@ -80,11 +90,11 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         X
             (n_rows, n_features) the rows.
         """
-        return self.mixture_.responsibilities(self._coded(X))
+        return mixture(self.pmf_).responsibilities(self._coded(X))
 
     @property
     def _n_features_out(self) -> int:
-        return self.mixture_.rank
+        return mixture(self.pmf_).rank
 
     def anomaly_score(self, X: Any, *, n_draws: int = 1000) -> Floats:
         """Return (n_rows,) how odd each row is: how much more it surprises than usual, in standard deviations.
@@ -99,13 +109,13 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         n_draws
             How many rows are drawn for comparison.
         """
-        rows = self._coded(X)
-        surprise = -self.pmf_.log_prob(rows)
-        draws = self.pmf_.sample(n_draws, self._randomness()).codes
+        rows, pmf = self._coded(X), self.pmf_
+        draws = pmf.sample(n_draws, self._randomness()).codes
         patterns, pattern_ix = np.unique(rows.codes >= 0, axis=0, return_inverse=True)
-        usual = np.array([-self.pmf_.log_prob(np.where(seen, draws, -1)) for seen in patterns])
-        excess, spread = surprise - usual.mean(axis=1)[pattern_ix], usual.std(axis=1)[pattern_ix]
-        return np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 1e-9)
+        usual = np.array([-pmf.log_prob(np.where(seen, draws, -1)) for seen in patterns])
+        centre, spread = (figure[pattern_ix.ravel()] for figure in (usual.mean(axis=1), usual.std(axis=1)))
+        excess = -pmf.log_prob(rows) - centre
+        return np.asarray(np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 1e-9))
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> NDArray[Any]:
         """Return (n_samples, n_features) new rows; where numbers were cut into bins, the mean of the bin drawn.
@@ -121,3 +131,10 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         codes = self.pmf_.sample(n_samples, self._randomness(random_state)).codes
         drawn = [answers(column)[code] for column, code in zip(self.schema_.columns, codes.T, strict=True)]
         return np.column_stack(drawn)
+
+
+def mixture(pmf: PMF) -> LowRankPMF:
+    """Return a PMF that is a mixture, or an error if it is none."""
+    if not isinstance(pmf, LowRankPMF):
+        raise NoMixtureError(type(pmf).__name__)
+    return pmf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm
 from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState, answers
 from tensorpmf.learn.holes import filled, holes_of, wrappable
+from tensorpmf.pmf.base import PMF
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats
 
@@ -51,13 +53,14 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         keeps the spread and the correlations of the data.
     bins
         How numbers are cut into bins, as for :class:`PMFEstimator`, like all that follows.
-    n_starts, max_iterations, tolerance, random_state, n_threads
+    n_models, n_starts, max_iterations, tolerance, random_state, n_threads
         As for :class:`PMFEstimator`.
 
     Attributes
     ----------
-    result_
-        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+    results_
+        What :func:`tensorpmf.fit` returned, for each model. ``result_`` is the best of them; ``pmf_``, ``rank_``,
+        ``schema_`` and ``n_iter_`` are parts of that.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         *,
         strategy: Literal["most_likely", "expected", "sampled"] = "most_likely",
         bins: AnyBins = "auto",
+        n_models: int = 1,
         n_starts: int = 1,
         max_iterations: int = 10_000,
         tolerance: float = 1e-8,
@@ -82,6 +86,7 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         super().__init__(
             algorithm,
             bins=bins,
+            n_models=n_models,
             n_starts=n_starts,
             max_iterations=max_iterations,
             tolerance=tolerance,
@@ -125,7 +130,8 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
     def impute(self, X: Any, n_imputations: int = 5, *, random_state: RandomState = None) -> list[Imputation]:
         """Return several imputations; the holes of a row are drawn together, given what was observed.
 
-        Analyse each of them, then pool the results: their spread is what the missing cells leave open.
+        Analyse each of them, then pool the results: their spread is what the missing cells leave open. Several models
+        take turns.
 
         Parameters
         ----------
@@ -139,8 +145,8 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         table = self._coded(X)
         rows = self._checked(X, reset=False)
         holes, rng = holes_of(rows), self._randomness(random_state)
-        known = self.pmf_.log_prob(table)
-        return [self._drawn(rows, holes, table, known, rng) for _ in range(n_imputations)]
+        turns = islice(cycle(self.results_), n_imputations)
+        return [self._drawn(result.pmf, rows, holes, table, rng) for result in turns]
 
     def probabilities(self, X: Any, column: str) -> Floats:
         """Return (n_rows, n_levels) the probability of each level of a column, given the other cells of each row.
@@ -154,7 +160,7 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         column
             The column's name; ``"x0"``, ``"x1"``, … when the imputer was fitted to an array.
         """
-        return self.pmf_.conditional(column, self._coded(X))
+        return self._conditional(column, self._coded(X))
 
     def certainty(self, X: Any) -> Floats:
         """Return (n_rows, n_features) how probable the most likely filling of each missing cell is; 1 where observed.
@@ -172,7 +178,7 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         return prob
 
     def _levels(self, table: CategoricalTable, ix: int, holes: NDArray[np.bool_]) -> Floats:
-        return self.pmf_.conditional(self.schema_.names[ix], table.take(holes))
+        return self._conditional(self.schema_.names[ix], table.take(holes))
 
     def _best(self, table: CategoricalTable, ix: int, holes: NDArray[np.bool_]) -> NDArray[Any]:
         prob, values = self._levels(table, ix, holes), answers(self.schema_.columns[ix])
@@ -181,10 +187,10 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         return np.asarray(values[np.argmax(prob, axis=1)])
 
     def _drawn(
-        self, rows: Any, missing: NDArray[np.bool_], table: CategoricalTable, known: Floats, rng: np.random.Generator
+        self, pmf: PMF, rows: Any, missing: NDArray[np.bool_], table: CategoricalTable, rng: np.random.Generator
     ) -> Imputation:
         """Draw what is missing; a label that is not known stays as it is, so it is drawn only to be dropped."""
-        codes: Codes = np.where(missing | (table.codes >= 0), self.pmf_.complete(table, rng).codes, -1)
+        codes: Codes = np.where(missing | (table.codes >= 0), pmf.complete(table, rng).codes, -1)
         columns = [answers(column) for column in self.schema_.columns]
         whole = filled(rows, missing, lambda ix, holes: np.asarray(columns[ix][codes[holes, ix]]))
-        return Imputation(whole, np.exp(self.pmf_.log_prob(codes) - known))
+        return Imputation(whole, np.exp(pmf.log_prob(codes) - pmf.log_prob(table)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from tensorpmf._check import whole_number
 from tensorpmf.errors import SettingError, listing
 from tensorpmf.learn.base import PMFEstimator
 from tensorpmf.learn.ratings import Evidence, Triples, positions
+from tensorpmf.pmf.base import PMF
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.factor import objects
 from tensorpmf.table.table import CategoricalTable
@@ -48,8 +50,9 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         The items of the training ratings.
     ratings_
         The ratings there are; of ratings that were cut into bins, the mean of each bin.
-    result_
-        What :func:`tensorpmf.fit` returned; ``pmf_``, ``rank_``, ``schema_`` and ``n_iter_`` are parts of it.
+    results_
+        What :func:`tensorpmf.fit` returned, for each model. ``result_`` is the best of them; ``pmf_``, ``rank_``,
+        ``schema_`` and ``n_iter_`` are parts of that.
 
     Examples
     --------
@@ -140,14 +143,14 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         asked = Triples.of(X, rated=False)
         evidence = self._evidence(known)
         users, user_ix = np.unique(positions(asked.users, evidence.users), return_inverse=True)
-        rows = evidence.table.take(users)
-        resp = self._responsibilities(rows)
+        answers = self._answers(evidence.table.take(users))
         item_ix = positions(asked.items, evidence.items)
         prob = np.tile(self.overall_, (len(item_ix), 1))
         by_item = np.argsort(item_ix, kind="stable")
         for pairs in np.split(by_item, np.flatnonzero(np.diff(item_ix[by_item])) + 1):
             if len(pairs) and item_ix[pairs[0]] >= 0:
-                prob[pairs] = self._ratings(int(item_ix[pairs[0]]), rows, user_ix[pairs], resp)
+                item, users = int(item_ix[pairs[0]]), user_ix[pairs]
+                prob[pairs] = np.mean([answer.ratings(item, users) for answer in answers], axis=0)
         return prob
 
     def recommend(
@@ -176,21 +179,6 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     def _evidence(self, known: Any) -> Evidence:
         return self.evidence_ if known is None else Evidence.of(Triples.of(known), self.schema_, self.items_)
 
-    def _responsibilities(self, rows: CategoricalTable) -> Floats | None:
-        """Return what all unseen items of a user share, if the joint PMF is a mixture: it is computed once."""
-        return self.pmf_.responsibilities(rows) if isinstance(self.pmf_, LowRankPMF) else None
-
-    def _ratings(self, item_ix: int, rows: CategoricalTable, user_ix: Ints, resp: Floats | None) -> Floats:
-        """Return (n_users, n_ratings) the probability of each rating of an item by some of the rows."""
-        name = self.schema_.names[item_ix]
-        if resp is None:
-            return self.pmf_.conditional(name, rows.take(user_ix))
-        prob = resp[user_ix] @ self.mixture_.factors[item_ix].T
-        seen = rows.cells.column(item_ix)[user_ix] >= 0
-        if seen.any():
-            prob[seen] = self.pmf_.conditional(name, rows.take(user_ix[seen]))
-        return prob
-
     def _best(self, rows: CategoricalTable, n: int, exclude_seen: bool) -> list[list[tuple[Hashable, float]]]:
         expected = self._expected(rows)
         if exclude_seen:
@@ -204,7 +192,48 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
 
     def _expected(self, rows: CategoricalTable) -> Floats:
         """Return (n_users, n_items) the mean rating of each item."""
-        resp = self._responsibilities(rows)
-        if resp is not None:
-            return resp @ np.stack([self.ratings_ @ factor for factor in self.mixture_.factors], axis=1)
-        return np.stack([self.pmf_.conditional(name, rows) @ self.ratings_ for name in self.schema_.names], axis=1)
+        return np.asarray(np.mean([answer.means(self.ratings_) for answer in self._answers(rows)], axis=0))
+
+    def _answers(self, rows: CategoricalTable) -> list[Answers]:
+        return [Answers.of(result.pmf, rows) for result in self.results_]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one model says of some users.
+
+    Parameters
+    ----------
+    pmf
+        The model.
+    rows
+        What is known of the users.
+    resp
+        (n_users, R) what all items they have not rated share, if the model is a mixture: it is computed once.
+    """
+
+    pmf: PMF
+    rows: CategoricalTable
+    resp: Floats | None
+
+    @classmethod
+    def of(cls, pmf: PMF, rows: CategoricalTable) -> Answers:
+        """Look at the users once."""
+        return cls(pmf, rows, pmf.responsibilities(rows) if isinstance(pmf, LowRankPMF) else None)
+
+    def ratings(self, item_ix: int, user_ix: Ints) -> Floats:
+        """Return (n, n_ratings) the probability of each rating of an item by some users, their own not looked at."""
+        name = self.pmf.schema.names[item_ix]
+        if not isinstance(self.pmf, LowRankPMF) or self.resp is None:
+            return self.pmf.conditional(name, self.rows.take(user_ix))
+        prob = self.resp[user_ix] @ self.pmf.factors[item_ix].T
+        seen = self.rows.cells.column(item_ix)[user_ix] >= 0
+        if seen.any():
+            prob[seen] = self.pmf.conditional(name, self.rows.take(user_ix[seen]))
+        return prob
+
+    def means(self, ratings: Floats) -> Floats:
+        """Return (n_users, n_items) the mean rating of each item by each user."""
+        if not isinstance(self.pmf, LowRankPMF) or self.resp is None:
+            return np.stack([self.pmf.conditional(name, self.rows) @ ratings for name in self.pmf.schema.names], axis=1)
+        return self.resp @ np.stack([ratings @ factor for factor in self.pmf.factors], axis=1)
