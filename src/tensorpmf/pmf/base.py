@@ -17,7 +17,7 @@ from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError, 
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
 from tensorpmf.pmf.evidence import Known, describe_row, read_evidence
-from tensorpmf.pmf.rows_of import RowsLike, Unknown, read_rows
+from tensorpmf.pmf.rows_of import RowsLike, Unknown, blocks_of, read_rows
 from tensorpmf.table.schema import Schema
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats
@@ -278,8 +278,11 @@ class PMF(ABC):
             return exact_mean(function, self.log_prob, self.schema.n_levels)
         if n_draws < 2:
             raise SettingError("average", "n_draws", ">= 2", n_draws)
-        draws = self._completed(self._nothing_known(n_draws), np.random.default_rng(0) if rng is None else rng)
-        return sampled_mean(function(draws))
+        rng = np.random.default_rng(0) if rng is None else rng
+        values = np.empty(n_draws)
+        for block in blocks_of(n_draws):
+            values[block] = function(self._completed(self._nothing_known(block.stop - block.start), rng))
+        return sampled_mean(values)
 
     def entropy(self, *, n_draws: int = N_DRAWS, rng: np.random.Generator | None = None) -> Estimate:
         """Return the entropy in nats; see :meth:`average` for how exact it is.
