@@ -336,7 +336,8 @@ class MemoryLimitError(InputError):
     def __init__(self, owner: str, n_bytes: float, most: float, remedy: str) -> None:
         self.owner, self.n_bytes, self.most = owner, n_bytes, most
         super().__init__(
-            f"{owner} would need {n_bytes / 2**30:,.2f} GiB of memory, more than max_memory ({most / 2**30:,.2f} GiB) allows.",
+            f"{owner} would need {n_bytes / 2**30:,.2f} GiB of memory, more than max_memory "
+            f"({most / 2**30:,.2f} GiB) allows.",
             hint=f"{remedy}, or raise max_memory.",
         )
 

@@ -6,6 +6,7 @@ Stacked arrays have shape (n_stacked_levels, R): the levels of column ``n`` are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def stack(factors: Sequence[Floats]) -> Floats:
 
 def unstack(stacked: Floats, offsets: Ints) -> list[Floats]:
     """Return one (I_n, R) view a column of a stacked array."""
-    return [stacked[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [stacked[start:stop] for start, stop in pairwise(offsets)]
 
 
 def column_sums(stacked: Floats, offsets: Ints) -> Floats:

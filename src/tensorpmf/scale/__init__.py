@@ -1,1 +1,1 @@
-
+"""Rows that are not in this process's memory."""
