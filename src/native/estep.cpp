@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isa.hpp"
 #include "simd.hpp"
 #include "strips.hpp"
 #include "tables.hpp"
@@ -212,7 +213,7 @@ class Pass {
         alignas(64) double sums[most_tile_rows], weight[most_tile_rows], share[most_tile_rows];
         for (int t = 0; t < tile_.n; t += width) store(share_ + t, sums_of<T>(partial_ + t * width));
         for (int t = 0; t < tile_.n; ++t) sums[t] = double(share_[t]), weight[t] = weights ? weights[t] : 1.0;
-        for (int t = tile_.n; t % lanes; ++t) sums[t] = 1.0, weight[t] = 0.0;
+        for (int t = tile_.n; t % lanes; ++t) sums[t] = 1.0, weight[t] = 0.0, log_sum_[t] = 0.0;
         F64 total{};
         I64 all_sound = ~I64{};
         for (int t = 0; t < tile_.n; t += lanes) {
@@ -429,12 +430,8 @@ void score(const Packing& packing, const Tables& tables, const Rows& rows, Score
 
 }  // namespace
 
-namespace tensorpmf {
-#if defined(TENSORPMF_AVX512)
-extern const Kernels avx512_kernels = {"avx512", VECTOR_BYTES, prepare, accumulate, score};
-#elif defined(TENSORPMF_AVX2)
-extern const Kernels avx2_kernels = {"avx2", VECTOR_BYTES, prepare, accumulate, score};
-#else
-extern const Kernels baseline_kernels = {"baseline", VECTOR_BYTES, prepare, accumulate, score};
-#endif
-}  // namespace tensorpmf
+template <>
+const tensorpmf::EstepKernels& tensorpmf::kernels_for<tensorpmf::EstepKernels, tensorpmf::Isa::TENSORPMF_ISA>() {
+    static constexpr EstepKernels kernels = {VECTOR_BYTES, prepare, accumulate, score};
+    return kernels;
+}

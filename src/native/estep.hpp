@@ -77,8 +77,7 @@ struct Scores {
 // Fills an index; returns whether its lists are long enough to be worth it.
 bool index_rows(const Packing&, const Rows&, RowIndex&);
 
-struct Kernels {
-    const char* name;
+struct EstepKernels {
     int bytes;  // of a vector
     void (*prepare)(const Packing&, Tables&);
     void (*accumulate)(const Packing&, const Tables&, const Rows&, Counts&);

@@ -12,6 +12,7 @@
 #include <new>
 #include <vector>
 
+#include "isa.hpp"
 #include "simd.hpp"
 
 namespace {
@@ -201,12 +202,8 @@ void marginal_pass(const tensorpmf::MarginalPass& pass) { Pass(pass).run(); }
 
 }  // namespace
 
-namespace tensorpmf {
-#if defined(TENSORPMF_AVX512)
-MarginalKernel* const avx512_marginals = marginal_pass;
-#elif defined(TENSORPMF_AVX2)
-MarginalKernel* const avx2_marginals = marginal_pass;
-#else
-MarginalKernel* const baseline_marginals = marginal_pass;
-#endif
-}  // namespace tensorpmf
+template <>
+const tensorpmf::MarginalKernels& tensorpmf::kernels_for<tensorpmf::MarginalKernels, tensorpmf::Isa::TENSORPMF_ISA>() {
+    static constexpr MarginalKernels kernels = {marginal_pass};
+    return kernels;
+}

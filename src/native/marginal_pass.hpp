@@ -18,11 +18,8 @@ struct MarginalPass {
     double* into_log_norm;             // added to
 };
 
-using MarginalKernel = void(const MarginalPass&);
-
-extern MarginalKernel* const baseline_marginals;
-#if defined(TENSORPMF_X86) || defined(TENSORPMF_AVX2) || defined(TENSORPMF_AVX512)
-extern MarginalKernel *const avx2_marginals, *const avx512_marginals;
-#endif
+struct MarginalKernels {
+    void (*pass)(const MarginalPass&);
+};
 
 }  // namespace tensorpmf

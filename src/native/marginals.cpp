@@ -3,11 +3,11 @@
 // Subsets that share all columns but the last (their lead) come one after another. The rows that observe the whole lead
 // are listed once; each follower then walks that list alone, so that what it adds to stays in the nearest cache.
 
-#include "marginals.hpp"
+#include "bind.hpp"
+#include "isa.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include <nanobind/ndarray.h>
@@ -116,17 +116,6 @@ void count_marginals(Array<const int32_t, 2> codes_by_column, Array<const double
     }
 }
 
-const char* (*current_isa)();
-
-tensorpmf::MarginalKernel* kernel() {
-#if defined(TENSORPMF_X86)
-    const std::string_view isa = current_isa();
-    if (isa == "avx512") return tensorpmf::avx512_marginals;
-    if (isa == "avx2") return tensorpmf::avx2_marginals;
-#endif
-    return tensorpmf::baseline_marginals;
-}
-
 double accumulate_marginals(Array<const double, 1> cells, Array<const int64_t, 1> offsets,
                             Array<const int64_t, 2> subsets, Array<const int64_t, 1> group_starts,
                             Array<const double, 1> weights, Array<const double, 2> factors,
@@ -139,14 +128,13 @@ double accumulate_marginals(Array<const double, 1> cells, Array<const int64_t, 1
         .cells = cells.data(), .weights = weights.data(), .factors = factors.data(),
         .into_weights = into_weights.data(), .into_factors = into_factors.data(), .into_log_norm = &log_norm};
     nb::gil_scoped_release release;
-    kernel()(pass);
+    tensorpmf::kernels<tensorpmf::MarginalKernels>().pass(pass);
     return log_norm;
 }
 
 }  // namespace
 
-void bind_marginals(nb::module_& m, const char* (*isa)()) {
-    current_isa = isa;
+void tensorpmf::bind_marginals(nb::module_& m) {
     m.def("count_marginals", &count_marginals, nb::arg("codes_by_column").noconvert(), nb::arg("weights").noconvert(),
           nb::arg("n_levels").noconvert(), nb::arg("subsets").noconvert(), nb::arg("group_starts").noconvert(),
           nb::arg("counts").noconvert(),

@@ -1,249 +1,65 @@
-// What Python sees: packings, tables and rows as opaque values, and the kernels of the chosen instruction set.
+// The Python module: which instruction set is in use, and the kernels, each bound in a file of its own.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "estep.hpp"
-#include "marginals.hpp"
-#include "memory.hpp"
+#include "bind.hpp"
+#include "isa.hpp"
 
 namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace tensorpmf {
-
-extern const Kernels baseline_kernels;
-#if defined(TENSORPMF_X86)
-extern const Kernels avx2_kernels, avx512_kernels;
-#endif
-
 namespace {
 
+constexpr const char* name_of[] = {"baseline", "avx2", "avx512"};
+
 // The best first.
-std::vector<const Kernels*> available() {
-    std::vector<const Kernels*> found;
+std::vector<Isa> available() {
+    std::vector<Isa> found;
 #if defined(TENSORPMF_X86)
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-        found.push_back(&avx512_kernels);
-    if (avx2) found.push_back(&avx2_kernels);
+        found.push_back(Isa::avx512);
+    if (avx2) found.push_back(Isa::avx2);
 #endif
-    found.push_back(&baseline_kernels);
+    found.push_back(Isa::baseline);
     return found;
 }
 
-const Kernels* chosen = available().front();
+Isa chosen = available().front();
 
-const char* use(const std::string& name) {
-    for (const Kernels* kernels : available())
-        if (name == kernels->name) return (chosen = kernels)->name;
+void use(const std::string& name) {
+    for (Isa isa : available())
+        if (name == name_of[int(isa)]) return void(chosen = isa);
     throw std::invalid_argument("this machine cannot run " + name);
 }
 
 std::vector<std::string> names() {
     std::vector<std::string> all;
-    for (const Kernels* kernels : available()) all.emplace_back(kernels->name);
+    for (Isa isa : available()) all.emplace_back(name_of[int(isa)]);
     return all;
-}
-
-using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<nb::ro, nb::device::cpu>;
-using Words = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
-
-void require(bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(what);
-}
-
-struct PackingValue {
-    PackingValue(const std::vector<std::vector<int>>& groups, const std::vector<std::int64_t>& n_levels,
-                 const std::vector<bool>& missing, bool listed)
-        : offsets{0}, start{0}, has_missing(missing.begin(), missing.end()), base{0} {
-        for (std::int64_t n : n_levels) offsets.push_back(offsets.back() + n);
-        for (const auto& group : groups) {
-            std::int64_t states = 1;
-            for (int n : group) {
-                columns.push_back(n);
-                states *= n_levels.at(std::size_t(n)) + has_missing.at(std::size_t(n));
-            }
-            start.push_back(int(columns.size()));
-            base.push_back(base.back() + states);
-        }
-        require(base.back() < (std::int64_t(1) << 32), "too many states for one packing");
-        offsets32.assign(offsets.begin(), offsets.end());
-        view = {int(groups.size()), int(n_levels.size()), listed, start.data(), columns.data(), offsets.data(), offsets32.data(), has_missing.data(), base.data()};
-    }
-    PackingValue(const PackingValue&) = delete;
-
-    std::vector<std::int64_t> offsets;
-    std::vector<std::uint32_t> offsets32;
-    std::vector<std::int32_t> start, columns;
-    std::vector<std::uint8_t> has_missing;
-    std::vector<std::int64_t> base;
-    Packing view;
-};
-
-struct TablesValue {
-    TablesValue(const PackingValue& packing, Doubles weights, Matrix factors, bool product, bool single)
-        : kernels(chosen), log_weights(weights), log_factors(factors), states(std::size_t(packing.base.back())) {
-        const std::int64_t rank = std::int64_t(weights.size());
-        require(rank > 0, "there must be a component");
-        require(std::int64_t(factors.shape(1)) == rank && std::int64_t(factors.shape(0)) == packing.offsets.back(),
-                "log_factors must have a row for each stacked level and a column for each component");
-        const int size = single ? 4 : 8, width = kernels->bytes / size;
-        const std::int64_t n_vectors = (rank + width - 1) / width, padded = n_vectors * width;
-        start = borrow(std::size_t(padded * size));
-        table = borrow(std::size_t(packing.base.back() * padded * size));
-        view = {int(rank), int(n_vectors), product, single, packing.base.back(), start.get(), table.get(), 0.0,
-                states.data(), weights.data(), factors.data()};
-        nb::gil_scoped_release release;
-        kernels->prepare(packing.view, view);
-    }
-    TablesValue(const TablesValue&) = delete;
-
-    const Kernels* kernels;
-    Doubles log_weights;
-    Matrix log_factors;
-    std::vector<double> states;
-    Memory start, table;
-    Tables view;
-};
-
-struct RowsValue {
-    std::vector<Integers> kept;
-    std::optional<Doubles> weights;
-    std::unique_ptr<RowIndex> row_index;
-    Rows view{};
-
-    void index(const PackingValue& packing) {
-        nb::gil_scoped_release release;
-        auto built = std::make_unique<RowIndex>();
-        if (!index_rows(packing.view, view, *built)) return;
-        row_index = std::move(built);
-        view.index = row_index.get();
-    }
-
-    void weigh(std::optional<Doubles> given) {
-        weights = given;
-        view.weights = given ? given->data() : nullptr;
-        require(!given || std::int64_t(given->size()) == view.n_rows, "a weight for each row");
-    }
-    const void* keep(Integers array, int& bytes) {
-        kept.push_back(array);
-        bytes = int(array.itemsize());
-        return array.data();
-    }
-};
-
-RowsValue dense_rows(Integers codes, std::optional<Doubles> weights) {
-    RowsValue rows;
-    rows.view.form = Rows::dense;
-    rows.view.codes = rows.keep(codes, rows.view.code_bytes);
-    rows.view.n_rows = std::int64_t(codes.shape(0));
-    rows.view.row_stride = codes.stride(0), rows.view.column_stride = codes.stride(1);
-    rows.weigh(weights);
-    return rows;
-}
-
-RowsValue compressed_rows(nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu> indptr, Integers columns, Integers values,
-                          std::optional<Doubles> weights) {
-    RowsValue rows;
-    rows.view.form = Rows::compressed;
-    rows.view.codes = rows.keep(values, rows.view.code_bytes);
-    rows.view.columns = rows.keep(columns, rows.view.column_bytes);
-    rows.kept.emplace_back(indptr);
-    rows.view.indptr = indptr.data();
-    rows.view.n_rows = std::int64_t(indptr.size()) - 1;
-    rows.weigh(weights);
-    return rows;
-}
-
-RowsValue grouped_rows(Integers codes, Words prefix_states, Words prefix_start, std::optional<Doubles> weights) {
-    RowsValue rows;
-    rows.view.form = Rows::grouped;
-    rows.view.codes = rows.keep(codes, rows.view.code_bytes);
-    rows.view.n_rows = std::int64_t(codes.shape(0));
-    rows.kept.emplace_back(prefix_states), rows.kept.emplace_back(prefix_start);
-    rows.view.prefix_states = prefix_states.data(), rows.view.prefix_start = prefix_start.data();
-    rows.view.n_prefixes = std::int64_t(prefix_start.size()) - 1;
-    rows.view.n_prefix_groups = int(prefix_states.shape(1));
-    rows.weigh(weights);
-    return rows;
-}
-
-template <int ndim>
-using Fresh = nb::ndarray<nb::numpy, double, nb::ndim<ndim>, nb::c_contig>;
-
-template <int ndim>
-Fresh<ndim> fresh(std::initializer_list<std::size_t> shape, bool zero) {
-    std::size_t count = 1;
-    for (std::size_t n : shape) count *= n;
-    Memory memory = borrow(count * sizeof(double));
-    double* data = static_cast<double*>(memory.get());
-    if (zero) std::fill(data, data + count, 0.0);
-    nb::capsule owner(memory.release(), [](void* memory) noexcept { pool().give_back(memory); });
-    return Fresh<ndim>(data, shape, owner);
-}
-
-nb::tuple accumulate(const PackingValue& packing, const TablesValue& tables, const RowsValue& rows) {
-    const auto rank = std::size_t(tables.view.rank);
-    auto weights = fresh<1>({rank}, true);
-    auto factors = fresh<2>({std::size_t(packing.offsets.back()), rank}, true);
-    Counts counts{weights.data(), factors.data(), 0.0};
-    {
-        nb::gil_scoped_release release;
-        tables.kernels->accumulate(packing.view, tables.view, rows.view, counts);
-    }
-    return nb::make_tuple(weights, factors, counts.log_norm);
-}
-
-Fresh<1> log_normaliser(const PackingValue& packing, const TablesValue& tables, const RowsValue& rows) {
-    auto answer = fresh<1>({std::size_t(rows.view.n_rows)}, false);
-    Scores scores{answer.data(), nullptr};
-    nb::gil_scoped_release release;
-    tables.kernels->score(packing.view, tables.view, rows.view, scores);
-    return answer;
-}
-
-Fresh<2> responsibilities(const PackingValue& packing, const TablesValue& tables, const RowsValue& rows) {
-    auto answer = fresh<2>({std::size_t(rows.view.n_rows), std::size_t(tables.view.rank)}, false);
-    Scores scores{nullptr, answer.data()};
-    nb::gil_scoped_release release;
-    tables.kernels->score(packing.view, tables.view, rows.view, scores);
-    return answer;
 }
 
 }  // namespace
 
-NB_MODULE(_native, m) {
-    m.doc() = "Compiled kernels; their legible twins are in tensorpmf.kernels.reference.";
-    m.def("available", &names, "Instruction sets this machine can run, the best first.");
-    m.def("current", [] { return chosen->name; }, "The instruction set in use.");
-    m.def("use", &use, "name"_a, "Choose an instruction set for tables made from now on.");
-    nb::class_<PackingValue>(m, "Packing")
-        .def(nb::init<const std::vector<std::vector<int>>&, const std::vector<std::int64_t>&, const std::vector<bool>&, bool>(),
-             "groups"_a, "n_levels"_a, "missing"_a, "listed"_a);
-    nb::class_<TablesValue>(m, "Tables")
-        .def(nb::init<const PackingValue&, Doubles, Matrix, bool, bool>(), "packing"_a, "log_weights"_a, "log_factors"_a,
-             "product"_a, "single"_a);
-    nb::class_<RowsValue>(m, "Rows").def("index", &RowsValue::index, "packing"_a);
-    m.def("dense_rows", &dense_rows, "codes"_a, "weights"_a.none());
-    m.def("compressed_rows", &compressed_rows, "indptr"_a, "columns"_a, "values"_a, "weights"_a.none());
-    m.def("grouped_rows", &grouped_rows, "codes"_a, "prefix_states"_a, "prefix_start"_a, "weights"_a.none());
-    m.def("accumulate", &accumulate, "packing"_a, "tables"_a, "rows"_a);
-    m.def("log_normaliser", &log_normaliser, "packing"_a, "tables"_a, "rows"_a);
-    m.def("responsibilities", &responsibilities, "packing"_a, "tables"_a, "rows"_a);
-    bind_marginals(m, [] { return chosen->name; });
-}
+Isa chosen_isa() { return chosen; }
 
 }  // namespace tensorpmf
+
+NB_MODULE(_native, m) {
+    using namespace tensorpmf;
+    nb::set_leak_warnings(false);  // packings live in caches until the interpreter ends
+    m.doc() = "Compiled kernels; their legible twins are in tensorpmf.kernels.reference.";
+    m.def("available", &names, "Instruction sets this machine can run, the best first.");
+    m.def("current", [] { return name_of[int(chosen)]; }, "The instruction set in use.");
+    m.def("use", &use, nb::arg("name"), "Choose an instruction set for what is made from now on.");
+    bind_estep(m);
+    bind_gamma(m);
+    bind_marginals(m);
+}

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <utility>
 
-#if defined(TENSORPMF_AVX512)
+#if defined(__AVX512F__)
 #define VECTOR_BYTES 64
-#elif defined(TENSORPMF_AVX2)
+#elif defined(__AVX2__)
 #define VECTOR_BYTES 32
 #else
 #define VECTOR_BYTES 16

@@ -7,7 +7,7 @@
 
 #include "estep.hpp"
 
-#if defined(TENSORPMF_AVX512)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -126,7 +126,7 @@ class Tiles {
     template <class Code>
     std::int64_t list_row(const Code* codes, std::uint32_t* states) const {
         std::int64_t n = 0, k = 0;
-#if defined(TENSORPMF_AVX512)
+#if defined(__AVX512F__)
         if (sizeof(Code) == 1 && rows_.column_stride == 1) {
             for (; n + 16 <= packing_.n_columns; n += 16) {
                 const __m512i levels = _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + n)));
