@@ -104,6 +104,12 @@ def test_a_frozenset_that_is_a_level_is_that_level(pmf: LowRankPMF) -> None:
     assert pmf.given(age=frozenset({"36-"})).schema == SCHEMA
 
 
+def test_columns_may_be_called_what_they_like() -> None:
+    schema = Schema((Column("self", (0, 1)), Column("known", ("a", "b")), Column("x", ("only",))))
+    pmf = LowRankPMF(schema, [1.0], [[[0.2], [0.8]], [[0.5], [0.5]], [[1.0]]])
+    assert pmf.given(self=1, known="a").schema.names == ("x",)
+
+
 def test_a_number_finds_its_bin(pmf: LowRankPMF) -> None:
     assert pmf.given(age=30.5) == pmf.given(age="26-35")
 

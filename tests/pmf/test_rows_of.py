@@ -38,6 +38,14 @@ def test_rows_may_come_in_any_form(rows: object, pmf: tp.LowRankPMF) -> None:
     np.testing.assert_allclose(pmf.prob(rows), [joint[0, 1], joint[1].sum(), joint[:, 2].sum()])
 
 
+def test_whole_numbers_in_an_array_are_codes_though_labels_are_numbers_too(rng: np.random.Generator) -> None:
+    table = tp.CategoricalTable.from_triples([0, 0, 1, 2], ["a", "b", "a", "b"], [5, 1, 3, 5])
+    pmf = tp.LowRankPMF(table.schema, [1.0], [rng.dirichlet(np.ones(n), 1).T for n in table.n_levels])
+    np.testing.assert_array_equal(pmf.prob(table.codes), pmf.prob(table))
+    labels = np.array([[5, 1], [3, 5]])
+    np.testing.assert_array_equal(pmf.prob(table.schema.encode(labels)), pmf.prob([{"a": 5, "b": 1}, {"a": 3, "b": 5}]))
+
+
 def test_columns_that_are_not_there_are_missing(pmf: tp.LowRankPMF) -> None:
     np.testing.assert_allclose(pmf.prob(pd.DataFrame({"vote": ["n", None]})), [pmf.to_dense()[:, 1].sum(), 1])
 

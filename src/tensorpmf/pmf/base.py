@@ -30,8 +30,9 @@ class PMF(ABC):
     """A joint distribution over the columns of a schema.
 
     Wherever a query takes ``rows``, these may be a :class:`CategoricalTable`, a data frame, a list of mappings from
-    column names to labels, or a (n_rows, n_columns) integer array of codes. Columns that are not there, and missing
-    cells, are summed out.
+    column names to labels, or a (n_rows, n_columns) integer array of codes, such as ``table.codes`` (an array of labels
+    that are whole numbers goes through ``schema.encode`` first). Columns that are not there, and missing cells, are
+    summed out.
     """
 
     schema: Schema

@@ -14,7 +14,11 @@ from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes
 
 RowsLike: TypeAlias = Any
-"""A :class:`CategoricalTable`, a data frame, a list of mappings from names to labels, or an integer array of codes."""
+"""A :class:`CategoricalTable`, a data frame, a list of mappings from names to labels, or an integer array of codes.
+
+In a query whole numbers in an array are codes, whatever the labels are, so that ``table.codes`` means ``table``. An
+array of labels becomes a table by ``schema.encode(array)``.
+"""
 
 Unknown: TypeAlias = Literal["error", "missing"]
 """What to do with a label that the schema does not have."""
