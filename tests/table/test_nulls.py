@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 import tensorpmf as tp
 from tensorpmf import CategoricalTable
+from tensorpmf.errors import UnknownLevelError
 
 
 def column(table: CategoricalTable) -> list[object]:
@@ -74,6 +75,15 @@ def test_declared_levels_are_kept_though_nobody_has_them() -> None:
         table = tp.read_table(frame)
         assert table.schema["x"].levels == declared
         assert table.codes[:, 0].tolist() == [2, -1]
+
+
+def test_small_indices_do_not_overflow() -> None:
+    values = pd.Series(pd.Categorical([*range(128), None] * 2, categories=range(128)))
+    table = tp.read_table(values.to_frame("x"))
+    assert table.n_levels == (128,)
+    assert table.codes[-2:, 0].tolist() == [127, -1]
+    with pytest.raises(UnknownLevelError, match="column 'x' has no level 127"):
+        tp.read_table(values.to_frame("x"), levels={"x": range(127)})
 
 
 def test_declared_levels_survive_files(tmp_path: Path) -> None:

@@ -64,10 +64,8 @@ class Factor:
 
     def mass(self, weights: Floats | None = None) -> Floats:
         """(n_labels,) how much the rows that hold each label count."""
-        seen = self.positions >= 0
-        return np.bincount(
-            self.positions[seen], None if weights is None else weights[seen], minlength=len(self.labels)
-        ).astype(np.float64)
+        mass = np.bincount(self.positions.astype(np.int64) + 1, weights, minlength=len(self.labels) + 1)
+        return mass[1:].astype(np.float64)
 
     def spread(self, values: NDArray[Any], missing: object) -> NDArray[Any]:
         """(n_rows,) the value that belongs to each row's label, and ``missing`` where the row holds none.
@@ -107,7 +105,8 @@ class Factor:
     def observed(self) -> Factor:
         """Return the factor of those labels that occur."""
         occurs = self.mass() > 0
-        return self if occurs.all() else self.relabelled(np.where(occurs, self.labels, np.array(None)))
+        rank = np.append(np.where(occurs, np.cumsum(occurs) - 1, -1), -1).astype(np.int32)
+        return self if occurs.all() else replace(self, labels=self.labels[occurs], positions=rank[self.positions])
 
     def simplified(self) -> Factor:
         """Return the factor with its labels held as an array of numbers, when that is what they are."""

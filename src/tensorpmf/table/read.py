@@ -234,7 +234,7 @@ def _labels_for_codes(column: Column, factor: Factor) -> Factor:
         for code in factor.labels.tolist():
             if not -1 <= code < column.n_levels:
                 raise CodeRangeError(column.name, code, column.n_levels, -1)
-        return factor.relabelled(objects([*column.levels, None])[factor.labels])
+        return factor.relabelled(objects([*column.levels, None])[factor.labels.astype(np.int64)])
     return factor if column.edges is not None or -1 in column.levels else factor.without([-1])
 
 

@@ -141,9 +141,14 @@ def _factor_of_array(name: str, values: NDArray[Any]) -> Factor:
         return Factor.of_objects(name, values.tolist())  # in which masked values are None
     if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in {"Y", "M", "W"}:
         values = values.astype("M8[D]")
+    values = np.ascontiguousarray(values)
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if -(2**15) <= low <= high < 2**15:
+            return Factor(np.arange(low, high + 1), values.astype(np.int32) - low).observed()
     if values.dtype.kind != "O":
         with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid):  # a type that Arrow does not know
-            return factor_of_arrow(name, pa.array(np.ascontiguousarray(values), from_pandas=True))
+            return factor_of_arrow(name, pa.array(values, from_pandas=True))
     return Factor.of_objects(name, values.tolist())
 
 
