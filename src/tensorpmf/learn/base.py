@@ -160,7 +160,9 @@ class PMFEstimator(BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return a data frame as it is, anything else as an array, and let scikit-learn look at names and numbers."""
-        rows = X if is_frame(X) else check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=self)
+        rows = X if not isinstance(X, list | tuple) or np.asarray(X).dtype.kind != "U" else np.array(X, dtype=object)
+        if not is_frame(rows):  # of a list with texts NumPy would make texts altogether, "nan" and "1.0" among them
+            rows = check_array(rows, dtype=None, ensure_all_finite="allow-nan", estimator=self)
         return validate_data(self, rows, reset=reset, skip_check_array=True)
 
     def _randomness(self, random_state: RandomState = None) -> np.random.Generator:

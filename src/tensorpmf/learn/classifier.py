@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from tensorpmf.errors import InputError, NoLabelError
 from tensorpmf.learn.base import PMFEstimator
@@ -126,6 +126,7 @@ def classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         raise NoLabelError()
     seen = labels[known]
     seen = np.array(seen.tolist()) if seen.dtype == object else seen
+    assert_all_finite(seen, input_name="y")
     check_classification_targets(seen)
     classes, inverse = np.unique(seen, return_inverse=True)
     codes = np.full(len(labels), -1, dtype=np.int64)

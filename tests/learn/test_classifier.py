@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+import tensorpmf as tp
+from tensorpmf.data import Dataset
+from tensorpmf.errors import InputError, NoLabelError, SettingError
+from tensorpmf.learn import PMFClassifier
+
+Rows = tuple[pd.DataFrame, pd.Series]
+
+
+@pytest.fixture
+def rows(rng: np.random.Generator) -> Rows:
+    """Two blocs that vote differently, one cell in six missing."""
+    party = rng.choice(["left", "right"], 300)
+    agrees = rng.random((300, 4)) < np.where(party == "left", 0.9, 0.2)[:, None]
+    votes = pd.DataFrame(np.where(agrees, "yes", "no"), columns=list("abcd"), dtype=object)
+    return votes.mask(rng.random(votes.shape) < 1 / 6), pd.Series(party, name="party")
+
+
+def brute_force(classifier: PMFClassifier, row: list[Any]) -> list[float]:
+    """P(class | known cells), by adding up the cells of the probability tensor that agree with what is known."""
+    tensor, schema = classifier.pmf_.to_dense(), classifier.schema_
+    totals = [0.0] * len(classifier.classes_)
+    for cell in product(*map(range, tensor.shape)):
+        labels = [column.levels[code] for column, code in zip(schema.columns, cell, strict=True)]
+        if all(known is None or known == label for known, label in zip(row, labels, strict=False)):
+            totals[cell[-1]] += tensor[cell]
+    return [total / sum(totals) for total in totals]
+
+
+def test_probabilities_are_those_of_the_joint_pmf(rows: Rows) -> None:
+    X, y = rows
+    classifier = PMFClassifier().fit(X, y)
+    assert classifier.classes_.tolist() == ["left", "right"]
+    assert classifier.target_ == "party"
+    asked = [["yes", "no", "yes", "yes"], [None, "no", None, "yes"], [None] * 4, ["yes", "maybe", None, "no"]]
+    prob = classifier.predict_proba(pd.DataFrame(asked, columns=list("abcd")))
+    asked[3][1] = None  # "maybe" did not occur in training
+    np.testing.assert_allclose(prob, [brute_force(classifier, row) for row in asked], rtol=1e-10)
+    np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X)), classifier.predict_proba(X))
+    assert classifier.score(X, y) > 0.9
+
+
+def test_frames_and_arrays_say_the_same(rows: Rows) -> None:
+    X, y = rows
+    columns = {name: [None if pd.isna(label) else label for label in X[name]] for name in X}
+    expected = PMFClassifier().fit(X, y).predict_proba(X)
+    for frame, labels in (
+        (pl.DataFrame(columns), pl.Series(y.tolist())),
+        (pa.table(columns), y.tolist()),
+        (X.astype("category"), y.astype("category")),
+        (X.to_numpy(), y.to_numpy()),
+        (X.to_numpy().tolist(), y.tolist()),
+    ):
+        classifier = PMFClassifier().fit(frame, labels)
+        np.testing.assert_allclose(classifier.predict_proba(frame), expected, rtol=1e-6)
+
+
+def test_numbers_with_holes_are_categories_while_they_are_few(rng: np.random.Generator) -> None:
+    X = np.where(rng.random((200, 3)) < 0.2, np.nan, rng.integers(0, 5, (200, 3)))
+    classifier = PMFClassifier().fit(X, rng.integers(0, 2, 200))
+    assert classifier.schema_.names == ("x0", "x1", "x2", "class")
+    assert classifier.schema_["x0"].levels == (0, 1, 2, 3, 4)
+
+
+def test_bins_are_learnt_in_fit_and_only_where_there_must_be_some(rng: np.random.Generator) -> None:
+    X = pd.DataFrame({"real": rng.normal(size=300), "whole": rng.integers(0, 15, 300), "many": np.arange(300)})
+    classifier = PMFClassifier().fit(X, X["real"] > 0)
+    assert classifier.schema_.n_levels == (10, 15, 10, 2)
+    assert classifier.predict(X.assign(real=[1e6] * 300)).all()
+    assert PMFClassifier(bins={"real": 3, "many": 4}).fit(X, X["whole"]).schema_.n_levels[:3] == (3, 15, 4)
+
+
+@pytest.mark.parametrize("none", [None, np.nan, pd.NA])
+def test_rows_without_a_class_teach_how_features_hang_together(rng: np.random.Generator, none: object) -> None:
+    """Of rows with a class the first half of the features is known, of those to classify the second half."""
+    kind = rng.integers(0, 2, 1000)
+    X = np.where(rng.random((1000, 8)) < 0.85, kind[:, None], 1 - kind[:, None]).astype(float)
+    y = np.array(["even", "odd"], dtype=object)[kind]
+    labels = np.where(np.arange(1000) < 40, y, none)
+    X[:40, 4:], X[800:, :4] = np.nan, np.nan
+    assert PMFClassifier().fit(X[:800], labels[:800]).score(X[800:], y[800:]) > 0.85
+    assert PMFClassifier().fit(X[:40, :4], labels[:40]).score(X[800:, :4], y[800:]) < 0.65
+
+
+def test_classes_stay_what_they_are(rows: Rows) -> None:
+    X, y = rows
+    for labels in ((y == "left").to_numpy(), np.where(y == "left", 3, 7), np.where(y == "left", 0.0, np.nan)):
+        classifier = PMFClassifier().fit(X, labels)
+        known = labels[~pd.isna(labels)]
+        assert classifier.classes_.tolist() == sorted(set(known.tolist()))
+        assert classifier.classes_.dtype == labels.dtype
+
+
+def test_a_feature_may_be_called_like_the_class(rows: Rows) -> None:
+    X, y = rows
+    classifier = PMFClassifier().fit(X.rename(columns={"a": "party"}), y)
+    assert classifier.target_ == "party_"
+
+
+def test_probabilities_are_calibrated(rng: np.random.Generator) -> None:
+    """Of the rows told a class with probability p, a share of p have it; the Brier score is that of the truth."""
+    pmf = tp.LowRankPMF(
+        tp.Schema.from_n_levels([3, 3, 3, 2]),
+        [0.3, 0.3, 0.4],
+        [*(rng.dirichlet(np.ones(3), 3).T for _ in range(3)), np.array([[0.9, 0.2, 0.5], [0.1, 0.8, 0.5]])],
+    )
+    train, test = pmf.sample(8000, rng).codes, pmf.sample(20_000, rng).codes
+    told = PMFClassifier().fit(train[:, :3], train[:, 3]).predict_proba(test[:, :3])[:, 1]
+    for low in np.arange(0.1, 0.9, 0.1):
+        here = (told >= low) & (told < low + 0.1)
+        if here.sum() > 500:
+            assert abs(test[here, 3].mean() - told[here].mean()) < 0.06
+    truth = pmf.conditional("x4", test)[:, 1]
+    assert np.mean((told - test[:, 3]) ** 2) < np.mean((truth - test[:, 3]) ** 2) + 0.002
+
+
+def test_several_models_answer_by_the_mean_of_their_answers(rows: Rows) -> None:
+    X, y = rows
+    classifier = PMFClassifier(tp.VB(max_rank=6, alpha_factors=0.2), n_models=4).fit(X, y)
+    table = classifier.schema_.encode(X)
+    each = [result.pmf.conditional("party", table) for result in classifier.results_]
+    np.testing.assert_allclose(classifier.predict_proba(X), sum(each) / 4)
+    assert not np.allclose(each[0], each[1])
+    assert classifier.result_.objective == max(result.objective for result in classifier.results_)
+    assert classifier.n_iter_ == len(classifier.result_.trace)
+    assert classifier.rank_ == classifier.result_.rank
+
+
+def test_what_cannot_be_learnt_from_is_refused(rows: Rows) -> None:
+    X, y = rows
+    with pytest.raises(NoLabelError, match="no row has a label"):
+        PMFClassifier().fit(X, [None] * 300)
+    with pytest.raises(InputError, match="y to be passed"):
+        PMFClassifier().fit(X, None)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        PMFClassifier().fit(X, y[:-1])
+    with pytest.raises(SettingError, match="n_models must be a whole number >= 1"):
+        PMFClassifier(n_models=0).fit(X, y)
+
+
+def cross_validated(dataset: Dataset, n_splits: int, **settings: Any) -> float:
+    """Mean accuracy over splits of 80 and 20 %, the bins the paper's, learnt from the 80 %."""
+    target = str(dataset.target)
+    accuracy = []
+    for seed in range(n_splits):
+        train: NDArray[np.intp] = np.random.default_rng(seed).permutation(dataset.n_entries)
+        tables = dataset.split(train[: int(0.8 * dataset.n_entries)])
+        (X, y), (X_test, y_test) = ((t.select(t.schema.names[:-1]).codes, t.codes[:, -1]) for t in tables)
+        assert tables[0].schema.names[-1] == target
+        accuracy.append(PMFClassifier(**settings).fit(X, y).score(X_test, y_test))
+    return float(np.mean(accuracy))
+
+
+@pytest.mark.parametrize(
+    ("name", "at_least"), [("credit", 0.85), ("votes", 0.945), ("iris", 0.93), ("website_phishing", 0.85)]
+)
+def test_real_tables_are_classified(real: Callable[[str], Dataset], name: str, at_least: float) -> None:
+    assert cross_validated(real(name), n_splits=10) > at_least
