@@ -105,7 +105,7 @@ def test_five_thousand_columns_do_not_underflow(rng: np.random.Generator) -> Non
     ((winner,),) = np.nonzero(pmf.given(known).weights > 0.999)
     np.testing.assert_allclose(pmf.given(known).to_dense(), factors[0][:, winner])
     np.testing.assert_allclose(pmf.conditional("x1", rows)[0], factors[0][:, winner])
-    assert pmf.entropy(n_draws=20).standard_error > 0
+    assert pmf.entropy(n_draws=5).standard_error > 0
 
 
 def test_it_owns_its_arrays_and_nobody_can_change_them() -> None:

@@ -71,8 +71,8 @@ def test_draws_depend_on_the_generator_alone() -> None:
 
 def test_variances_are_those_of_draws(rng: np.random.Generator) -> None:
     rows = np.array([[0, 1, 0], [1, -1, -1], [-1, 2, 0], [-1, -1, -1]])
-    drawn = np.array([pmf.prob(rows) for pmf in posterior().draw(8_000, rng)])
-    np.testing.assert_allclose(posterior().variance(rows), drawn.var(axis=0), rtol=0.1, atol=1e-12)
+    drawn = np.array([pmf.prob(rows) for pmf in posterior().draw(4_000, rng)])
+    np.testing.assert_allclose(posterior().variance(rows), drawn.var(axis=0), rtol=0.15, atol=1e-12)
 
 
 def test_the_variance_of_one_component_is_the_beta_variance() -> None:
