@@ -1,0 +1,3 @@
+"""Rank and KLD against the outage probability, for three ranks."""
+
+from experiments.synthetic import run as run
