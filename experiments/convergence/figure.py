@@ -21,7 +21,7 @@ def draw(summary: Summary) -> Figure:
             linewidth=width,
             label="accelerated" if accelerate else "plain, as in the paper",
         )
-    left.legend(fontsize=8, frameon=False, loc="lower left")
+    left.legend(fontsize=8, frameon=False, loc="center left")
     frame(left, "ELBO (blue) and rank (orange)", xscale="log", xlabel="pass over the rows", ylabel="ELBO (nats)")
     ranks = left.twinx()
     at, rank, _ = curves.line("at", "found_rank", accelerate=False)
