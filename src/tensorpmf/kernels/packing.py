@@ -185,17 +185,16 @@ def first_fit(columns: Sequence[int], n_codes: Sequence[int], cap: int) -> Group
     """
     groups: list[list[int]] = []
     states: list[int] = []
-    open_from = 0
+    ix, before = 0, 0
     for column in sorted(columns, key=lambda column: -n_codes[column]):
         codes = n_codes[column]
-        for ix in range(open_from, len(groups)):
-            if states[ix] * codes <= cap:
-                groups[ix].append(column)
-                states[ix] *= codes
-                break
-        else:
-            groups.append([column])
-            states.append(codes)
-        while open_from < len(groups) and states[open_from] * 2 > cap:
-            open_from += 1
+        ix = ix if codes == before else 0  # groups that had no room for as many codes have none now
+        while ix < len(groups) and states[ix] * codes > cap:
+            ix += 1
+        if ix == len(groups):
+            groups.append([])
+            states.append(1)
+        groups[ix].append(column)
+        states[ix] *= codes
+        before = codes
     return tuple(tuple(sorted(group)) for group in groups)
