@@ -23,7 +23,8 @@ namespace {
 
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<nb::ro, nb::device::cpu>;
+using Integers = nb::ndarray<nb::ro, nb::device::cpu>;  // of any width
+using Packed = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Words = nb::ndarray<const std::uint32_t, nb::c_contig, nb::device::cpu>;
 
 void require(bool holds, const char* what) {
@@ -103,8 +104,9 @@ struct RowsValue {
         view.weights = given ? given->data() : nullptr;
         require(!given || std::int64_t(given->size()) == view.n_rows, "a weight for each row");
     }
-    const void* keep(Integers array, int& bytes) {
-        kept.push_back(array);
+    template <class Array>
+    const void* keep(const Array& array, int& bytes) {
+        kept.emplace_back(array);
         bytes = int(array.itemsize());
         return array.data();
     }
@@ -120,7 +122,7 @@ RowsValue dense_rows(Integers codes, std::optional<Doubles> weights) {
     return rows;
 }
 
-RowsValue compressed_rows(nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu> indptr, Integers columns, Integers values,
+RowsValue compressed_rows(nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu> indptr, Packed columns, Packed values,
                           std::optional<Doubles> weights) {
     RowsValue rows;
     rows.view.form = Rows::compressed;
@@ -133,7 +135,7 @@ RowsValue compressed_rows(nb::ndarray<const std::int64_t, nb::c_contig, nb::devi
     return rows;
 }
 
-RowsValue grouped_rows(Integers codes, Words prefix_states, Words prefix_start, std::optional<Doubles> weights) {
+RowsValue grouped_rows(Packed codes, Words prefix_states, Words prefix_start, std::optional<Doubles> weights) {
     RowsValue rows;
     rows.view.form = Rows::grouped;
     rows.view.codes = rows.keep(codes, rows.view.code_bytes);

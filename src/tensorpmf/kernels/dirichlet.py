@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tensorpmf.kernels import _native
+from tensorpmf.kernels.isa import with_twin
 from tensorpmf.typing import Floats, Ints
 
 
@@ -50,6 +51,7 @@ def kl(q: Floats, p: Floats, axis: int = -1) -> Floats:
     return np.asarray(log_beta(p, axis) - log_beta(q, axis) + ((q - p) * expected_log(q, axis)).sum(axis=axis))
 
 
+@with_twin
 def expected_log_stacked(alpha: Floats, offsets: Ints, prior: Floats) -> tuple[Floats, float]:
     """E[log a] of all factors at once, and the sum of their divergences from their priors.
 

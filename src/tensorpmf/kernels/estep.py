@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from tensorpmf.kernels import _native, isa
+from tensorpmf.kernels.isa import with_twin
 from tensorpmf.kernels.packing import Packing
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.typing import Floats
@@ -88,6 +89,7 @@ class Counts:
         return Counts(self.weights + other.weights, self.factors + other.factors, self.log_norm + other.log_norm)
 
 
+@with_twin
 def accumulate(rows: Rows, tables: LogTables) -> Counts:
     """Return the statistics of one pass over the rows (eq:gamma_rt, eq:rho_rt, eq:alpha_lambda, eq:alpha_a).
 
@@ -101,6 +103,7 @@ def accumulate(rows: Rows, tables: LogTables) -> Counts:
     return Counts(*_native.accumulate(*_native_of(rows, tables)))
 
 
+@with_twin
 def log_normaliser(rows: Rows, tables: LogTables) -> Floats:
     """Return (n_rows,) log sum over r of gamma_rt: the log-probability of each row, missing cells summed out.
 
@@ -114,6 +117,7 @@ def log_normaliser(rows: Rows, tables: LogTables) -> Floats:
     return _native.log_normaliser(*_native_of(rows, tables))
 
 
+@with_twin
 def responsibilities(rows: Rows, tables: LogTables) -> Floats:
     """Return (n_rows, R) the probability that each component explains each row (eq:rho_rt).
 

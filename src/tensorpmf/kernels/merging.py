@@ -41,10 +41,11 @@ def hash_rows(rows: Rows) -> NDArray[np.uint64]:
         The rows.
     """
     of_column = np.random.default_rng(7).integers(1, 1 << 63, size=rows.n_columns, dtype=np.uint64) | np.uint64(1)
-    if rows.columns is not None and rows.values is not None and rows.indptr is not None:
-        total = np.zeros(len(rows.values) + 1, dtype=np.uint64)
-        np.cumsum(_mixed((rows.values.astype(np.uint64) + np.uint64(1)) * of_column[rows.columns]), out=total[1:])
-        return total[rows.indptr[1:]] - total[rows.indptr[:-1]]
+    if rows.is_sparse:
+        indptr, columns, values = rows.cells
+        total = np.zeros(len(values) + 1, dtype=np.uint64)
+        np.cumsum(_mixed((values.astype(np.uint64) + np.uint64(1)) * of_column[columns]), out=total[1:])
+        return total[indptr[1:]] - total[indptr[:-1]]
     hashes = np.zeros(rows.n_rows, dtype=np.uint64)
     codes = rows.dense()
     for column, factor in enumerate(of_column):

@@ -6,13 +6,15 @@ Slow on purpose. Each compiled kernel must agree with its twin here; tests hold 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
+from scipy.special import digamma, gammaln
 
 from tensorpmf.kernels.estep import Counts, LogTables
 from tensorpmf.kernels.marginals import Subsets
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.typing import Floats
+from tensorpmf.typing import Floats, Ints
 
 
 def accumulate(rows: Rows, tables: LogTables) -> Counts:
@@ -66,6 +68,23 @@ def _normalise(log_gamma: Floats) -> tuple[float, Floats]:
         return -np.inf, np.zeros_like(log_gamma)
     gamma = np.exp(log_gamma - top)
     return float(top + np.log(gamma.sum())), gamma / gamma.sum()
+
+
+def expected_log_stacked(alpha: Floats, offsets: Ints, prior: Floats) -> tuple[Floats, float]:
+    """E[log a] of all factors (eq:exp_log_dir), and the sum of their divergences from their priors."""
+    log_factors = np.empty_like(alpha)
+    divergence = 0.0
+    for start, stop in pairwise(offsets):
+        for r in range(alpha.shape[1]):
+            q, p = alpha[start:stop, r], prior[start:stop]
+            log_factors[start:stop, r] = digamma(q) - digamma(q.sum())
+            divergence += _log_beta(p) - _log_beta(q) + float((q - p) @ log_factors[start:stop, r])
+    return log_factors, divergence
+
+
+def _log_beta(alpha: Floats) -> float:
+    """Log of the multivariate beta function of one distribution."""
+    return float(np.sum(gammaln(alpha))) - float(gammaln(np.sum(alpha)))
 
 
 def count_marginals(rows: Rows, subsets: Subsets, into: Floats | None = None) -> Floats:

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorpmf.errors import InputError
 from tensorpmf.kernels import _native
 from tensorpmf.kernels.merging import merge
-from tensorpmf.kernels.packing import Packing, cheapest, listed, rows_ns
-from tensorpmf.kernels.sorting import Sorted, Sorter, pieces
+from tensorpmf.kernels.packing import Packing, cheapest, listed
+from tensorpmf.kernels.sorting import Sorted
 from tensorpmf.typing import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
-
-MOST_BLOCKS = 64
-
-BLOCK_NS = 60_000.0
-"""A block should take so long at least: a call from Python costs a tenth of it."""
-
-BLOCK_STATE_NS = 200.0
-"""And so long for each state: to clear its counts, take them apart and add them to other blocks is a fifth of it."""
-
-INDEX_BYTES = 1 << 26
-"""A table whose index would take more memory goes without."""
-
-SORT_AT_ONCE = 1 << 19
-"""Rows sorted together at most, so that sorting needs little memory beside the table's."""
 
 
 class CodeOutOfRangeError(InputError):
@@ -67,6 +53,8 @@ class Rows:
         (n_rows,) how much each row counts; None when all count one.
     sorted
         Sorted rows, in place of codes and of cells.
+    packed_as
+        How the compiled kernels pack the columns; by default what is cheapest for these rows.
     indexed
         Whether the compiled kernels also keep which rows show each state: memory for speed, over many passes.
     """
@@ -78,6 +66,7 @@ class Rows:
     values: Codes | None = None
     weights: Floats | None = None
     sorted: Sorted | None = None
+    packed_as: Packing | None = None
     indexed: bool = False
 
     @classmethod
@@ -158,8 +147,15 @@ class Rows:
             return len(self.codes)
         if self.sorted is not None:
             return self.sorted.n_rows
-        assert self.indptr is not None, "rows are dense, sorted or compressed"
-        return len(self.indptr) - 1
+        return len(self.cells[0]) - 1
+
+    @property
+    def cells(self) -> tuple[Ints, Codes, Codes]:
+        """The arrays of compressed rows: ``indptr``, ``columns`` and ``values``."""
+        assert self.indptr is not None, "these rows are compressed"
+        assert self.columns is not None, "these rows are compressed"
+        assert self.values is not None, "these rows are compressed"
+        return self.indptr, self.columns, self.values
 
     @property
     def is_sparse(self) -> bool:
@@ -182,10 +178,10 @@ class Rows:
             return self.codes
         if self.sorted is not None:
             return self.sorted.dense()
-        assert self.indptr is not None, "rows are dense, sorted or compressed"
+        indptr, columns, values = self.cells
         kind = np.min_scalar_type(-max(self.n_levels, default=1))
         codes = np.full((self.n_rows, self.n_columns), -1, dtype=kind)
-        codes[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.columns] = self.values
+        codes[np.repeat(np.arange(self.n_rows), np.diff(indptr)), columns] = values
         return codes
 
     def take(self, rows: slice | ArrayLike) -> Rows:
@@ -201,18 +197,14 @@ class Rows:
         weights = None if self.weights is None else self.weights[rows]
         if self.indptr is None:
             return Rows(self.n_levels, codes=self.dense()[rows], weights=weights)
-        assert self.columns is not None, "compressed rows have columns"
-        assert self.values is not None, "compressed rows have values"
+        indptr, columns, values = self.cells
         ix = np.arange(self.n_rows)[rows]
-        lengths = np.diff(self.indptr)[ix]
-        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        lengths = np.diff(indptr)[ix]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        cells: Any = np.repeat(indptr[ix] - starts[:-1], lengths) + np.arange(starts[-1])
         if len(ix) and ix[-1] - ix[0] == len(ix) - 1 and (np.diff(ix) == 1).all():
-            cells: slice | Ints = slice(int(self.indptr[ix[0]]), int(self.indptr[ix[-1] + 1]))
-        else:
-            cells = np.repeat(self.indptr[ix] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Rows(
-            self.n_levels, indptr=indptr, columns=self.columns[cells], values=self.values[cells], weights=weights
-        )
+            cells = slice(int(indptr[ix[0]]), int(indptr[ix[-1] + 1]))
+        return Rows(self.n_levels, indptr=starts, columns=columns[cells], values=values[cells], weights=weights)
 
     def merged(self) -> Rows:
         """Return rows in which identical rows became one weighted row; every statistic stays the same."""
@@ -229,12 +221,15 @@ class Rows:
         n_blocks
             How many blocks at most; there is always a power of two of them. By default as many as are worth a call.
         """
-        n_most = MOST_BLOCKS if n_blocks is None else n_blocks
-        return _sorted_blocks(self, n_most) or _blocks_as_they_come(self, n_most)
+        from tensorpmf.kernels.blocks import blocks_of
+
+        return blocks_of(self) if n_blocks is None else blocks_of(self, n_blocks)
 
     @cached_property
     def packing(self) -> Packing:
         """How the kernels pack the columns."""
+        if self.packed_as is not None:
+            return self.packed_as
         if self.sorted is not None:
             return self.sorted.packing
         if self.is_sparse:
@@ -244,11 +239,10 @@ class Rows:
     @cached_property
     def n_observed(self) -> float:
         """How many cells of a row are observed, about; dense rows are sampled."""
-        if self.columns is not None:
-            return len(self.columns) / max(1, self.n_rows)
-        if self.sorted is not None or self.n_rows == 0:
+        if self.codes is None:
+            return len(self.cells[1]) / max(1, self.n_rows) if self.is_sparse else float(self.n_columns)
+        if self.n_rows == 0:
             return float(self.n_columns)
-        assert self.codes is not None, "rows are dense, sorted or compressed"
         sample = self.codes[:: max(1, self.n_rows // 1024)]
         return float(np.count_nonzero(sample >= 0)) / len(sample)
 
@@ -271,62 +265,11 @@ class Rows:
             return _native.grouped_rows(ready.codes, ready.prefix_states, ready.prefix_start, self.weights)
         if self.codes is not None:
             return _native.dense_rows(self.codes, self.weights)
-        indptr = np.ascontiguousarray(self.indptr, dtype=np.int64)
-        return _native.compressed_rows(indptr, self.columns, self.values, self.weights)
+        indptr, columns, values = self.cells
+        return _native.compressed_rows(np.ascontiguousarray(indptr, dtype=np.int64), columns, values, self.weights)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "native"}
-
-
-def _blocks_as_they_come(rows: Rows, n_most: int) -> list[Rows]:
-    n_states = sum(rows.n_levels)
-    cost = rows_ns(rows.n_rows, rows.n_observed, n_states)
-    n_blocks = power_of_two(min(n_most, int(cost / _block_ns(n_states)), rows.n_rows))
-    indexed = rows.n_rows * rows.n_observed * 2 < INDEX_BYTES
-    return [replace(rows.take(slice(*piece)), indexed=indexed) for piece in pieces(rows.n_rows, n_blocks)]
-
-
-def _sorted_blocks(rows: Rows, n_most: int) -> list[Rows]:
-    """Return sorted blocks, none where sorting does not pay; batches are sorted by themselves, which saves memory."""
-    if rows.n_rows == 0 or (rows.is_sparse and rows.n_columns > 4 * rows.n_observed):
-        return []
-    codes = rows.dense()
-    missing = _lowest(codes) < 0
-    n_batches = power_of_two(-(-rows.n_rows // SORT_AT_ONCE) * 2 - 1)
-    batches: list[tuple[Sorted, Floats | None]] = []
-    plan = None
-    for start, stop in pieces(rows.n_rows, n_batches):
-        sorter = Sorter(rows.n_levels, missing, codes[start:stop])
-        if plan is None:
-            plan = sorter.plan()
-            if plan.cost_ns > rows_ns(stop - start, rows.n_observed, sum(rows.n_levels)):
-                return []
-        batches.append(sorter.sort(None if rows.weights is None else rows.weights[start:stop], plan))
-    assert plan is not None, "there is at least one batch"
-    n_wanted = min(n_most, int(n_batches * plan.cost_ns / _block_ns(sum(plan.packing.n_states))))
-    n_each = power_of_two(min(n_wanted // n_batches, *(batch.n_rows for batch, _ in batches)))
-    n_shown = len(plan.packing.groups) - plan.n_prefix_groups
-    indexed = n_shown > 1 and rows.n_rows * n_shown * 2 < INDEX_BYTES
-    return [
-        Rows(rows.n_levels, weights=None if weights is None else weights[a:b], sorted=batch.cut(a, b), indexed=indexed)
-        for batch, weights in batches
-        for a, b in pieces(batch.n_rows, n_each)
-    ]
-
-
-def _block_ns(n_states: int) -> float:
-    """Return how long a block should take at least: what comes on top of it should be little."""
-    return max(BLOCK_NS, BLOCK_STATE_NS * n_states)
-
-
-def power_of_two(most: int) -> int:
-    """Return the largest power of two that is not above a number, and at least one."""
-    return 1 << (max(1, most).bit_length() - 1)
-
-
-def _lowest(codes: Codes) -> Codes:
-    """(n_columns,) the lowest code of each column; NumPy is slow at it where rows are short."""
-    return np.array([column.min() for column in codes.T]) if codes.shape[1] < 64 else codes.min(axis=0)
 
 
 def _check_range(low: Codes, high: Codes, n_levels: tuple[int, ...]) -> None:

@@ -5,7 +5,7 @@ The kernel then looks a prefix up once for all its rows, and keeps what they add
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,7 +121,7 @@ class Sorter:
         (n_rows, n_columns) level codes.
     """
 
-    def __init__(self, n_levels: tuple[int, ...], missing: Sequence[bool], codes: Codes) -> None:
+    def __init__(self, n_levels: tuple[int, ...], missing: NDArray[np.bool_], codes: Codes) -> None:
         self.n_levels, self.missing = n_levels, tuple(bool(m) for m in missing)
         self.n_codes = [n + m for n, m in zip(n_levels, self.missing, strict=True)]
         self.columns = np.ascontiguousarray(codes.T)
