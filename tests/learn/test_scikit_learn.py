@@ -103,9 +103,8 @@ def test_settings_are_searched(iris: Any) -> None:
 def test_ratings_are_cross_validated_as_pairs_and_numbers(rng: np.random.Generator) -> None:
     taste, users, items = rng.integers(0, 2, 200), *np.divmod(np.arange(1600), 8)
     ratings = 1 + 2 * (taste[users] == items % 2) + rng.integers(0, 2, 1600)
-    scores = cross_val_score(
-        PMFRecommender(), np.column_stack([users, items]), ratings, cv=KFold(3, shuffle=True, random_state=0)
-    )
+    folds = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(PMFRecommender(), np.column_stack([users, items]), ratings, cv=folds)
     assert scores.min() > 0.5
 
 

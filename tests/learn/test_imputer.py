@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tensorpmf as tp
+from tensorpmf.errors import SettingError
+from tensorpmf.learn import PMFImputer
+
+
+@pytest.fixture
+def columns(rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Columns of four types that follow one hidden switch, one cell in five missing."""
+    on = rng.integers(0, 2, 400)
+    whole = {
+        "real": (3.0 * on + rng.normal(size=400)).tolist(),
+        "text": np.where(on == 1, "on", "off").tolist(),
+        "whole": (on + rng.integers(0, 2, 400)).tolist(),
+        "truth": (rng.random(400) < np.where(on == 1, 0.9, 0.1)).tolist(),
+    }
+    hidden = {name: rng.random(400) < 0.2 for name in whole}
+    return {
+        name: [None if gone else value for value, gone in zip(values, hidden[name], strict=True)]
+        for name, values in whole.items()
+    }
+
+
+def pandas_frame(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    frame = pd.DataFrame(columns, index=np.arange(400)[::-1])
+    frame["text"] = pd.Categorical(frame["text"], categories=["on", "never", "off"], ordered=True)
+    return frame.astype({"whole": "Int64", "truth": "boolean"})
+
+
+def polars_frame(columns: dict[str, list[Any]]) -> pl.DataFrame:
+    return pl.DataFrame(columns).with_columns(pl.col("text").cast(pl.Enum(["on", "never", "off"])))
+
+
+def cells(frame: Any) -> dict[str, list[Any]]:
+    if isinstance(frame, pd.DataFrame):
+        return {name: [None if pd.isna(cell) else cell for cell in frame[name]] for name in frame}
+    return {name: frame[name].to_list() for name in frame.columns}
+
+
+@pytest.mark.parametrize("make", [pandas_frame, polars_frame])
+@pytest.mark.parametrize("strategy", ["most_likely", "expected", "sampled"])
+def test_only_holes_are_filled_and_frames_stay_what_they_are(columns: Any, make: Any, strategy: Any) -> None:
+    frame = make(columns)
+    before = cells(frame)
+    filled = PMFImputer(strategy=strategy).fit(frame).transform(frame)
+    assert type(filled) is type(frame)
+    assert cells(frame) == before
+    for name, values in cells(filled).items():
+        assert None not in values
+        assert all(new == old for new, old in zip(values, before[name], strict=True) if old is not None)
+    kept = [name for name in columns if not (name == "whole" and strategy == "expected")]
+    assert [filled[name].dtype for name in kept] == [frame[name].dtype for name in kept]
+    if isinstance(frame, pd.DataFrame):
+        assert filled.index.equals(frame.index)
+
+
+def test_what_is_filled_in_is_the_answer_of_the_pmf(columns: Any) -> None:
+    frame = pandas_frame(columns)
+    imputer = PMFImputer().fit(frame)
+    whole, mean = imputer.transform(frame), PMFImputer(strategy="expected").fit(frame).transform(frame)
+    known = imputer.schema_.encode(frame)
+    centres = np.array(imputer.schema_["real"].centres)
+    holes = frame["real"].isna()
+    prob = imputer.pmf_.conditional("real", known)
+    np.testing.assert_array_equal(whole["real"][holes], centres[prob.argmax(axis=1)][holes])
+    np.testing.assert_allclose(mean["real"][holes], (prob @ centres)[holes])
+    np.testing.assert_array_equal(imputer.probabilities(frame, "real"), prob)
+    texts = imputer.pmf_.most_likely("text", known)[frame["text"].isna()].tolist()
+    assert whole["text"][frame["text"].isna()].tolist() == texts
+    assert mean["text"][frame["text"].isna()].tolist() == texts
+
+
+def test_certainty_is_the_probability_of_what_is_filled_in(columns: Any) -> None:
+    frame = pandas_frame(columns)
+    imputer = PMFImputer().fit(frame)
+    certainty = imputer.certainty(frame)
+    holes = frame.isna().to_numpy()
+    assert (certainty[~holes] == 1).all()
+    np.testing.assert_allclose(certainty[holes[:, 1], 1], imputer.probabilities(frame, "text").max(axis=1)[holes[:, 1]])
+
+
+def test_imputations_are_drawn_together_and_come_with_their_probability(rng: np.random.Generator) -> None:
+    """Two equal coins: what is drawn for both is equal as well, and has probability one half."""
+    coins = np.repeat(rng.integers(0, 2, 2000), 2).reshape(-1, 2).astype(float)
+    imputer = PMFImputer().fit(coins)
+    unknown = np.full((500, 2), np.nan)
+    first, second = imputer.impute(unknown, 2)
+    assert np.mean(first.rows[:, 0] == first.rows[:, 1]) > 0.98
+    assert 0.4 < first.rows.mean() < 0.6
+    assert not np.array_equal(first.rows, second.rows)
+    agreed = first.rows[:, 0] == first.rows[:, 1]
+    np.testing.assert_allclose(first.prob[agreed], 0.5, atol=0.05)
+    np.testing.assert_array_equal(imputer.impute(coins, 1)[0].prob, 1.0)
+    np.testing.assert_array_equal(first.rows, imputer.impute(unknown, 1)[0].rows)
+    assert not np.array_equal(first.rows, imputer.impute(unknown, 1, random_state=1)[0].rows)
+
+
+def test_several_models_take_turns(columns: Any) -> None:
+    frame = pandas_frame(columns)
+    imputer = PMFImputer(tp.VB(max_rank=5), n_models=2, max_iterations=3).fit(frame)
+    known = imputer.schema_.encode(frame)
+    for result, imputation in zip(imputer.results_, imputer.impute(frame, 2), strict=True):
+        drawn = imputer.schema_.encode(imputation.rows)
+        np.testing.assert_allclose(imputation.prob, result.pmf.prob(drawn) / result.pmf.prob(known))
+
+
+def test_what_is_unknown_is_no_hole() -> None:
+    rows = np.array([["a", "x"], ["b", "y"]] * 20 + [["a", None]], dtype=object)
+    imputer = PMFImputer().fit(rows)
+    new = np.array([["a", None], ["never seen", "y"], ["never seen", None]], dtype=object)
+    assert imputer.transform(new)[:2].tolist() == [["a", "x"], ["never seen", "y"]]
+    assert imputer.impute(new, 1)[0].rows[1].tolist() == ["never seen", "y"]
+    assert imputer.certainty(new)[1].tolist() == [1, 1]
+
+
+def test_arrow_tables_come_back_as_arrays_that_can_be_wrapped(columns: Any) -> None:
+    table = pa.table(columns)
+    imputer = PMFImputer().fit(table)
+    assert isinstance(imputer.transform(table), np.ndarray)
+    assert isinstance(imputer.impute(table, 1)[0].rows, pa.Table)
+    frame = imputer.set_output(transform="pandas").transform(table)
+    assert list(frame.columns) == list(columns)
+
+
+def test_complete_rows_come_back_as_a_copy() -> None:
+    rows = np.array([[1, 2], [2, 1]] * 20)
+    same = PMFImputer().fit(rows).transform(rows)
+    assert np.array_equal(same, rows)
+    assert same is not rows
+    assert same.dtype == rows.dtype
+
+
+def test_an_unknown_strategy_is_refused() -> None:
+    with pytest.raises(SettingError, match="strategy must be one of"):
+        PMFImputer(strategy="mean").fit([[0], [1]])  # type: ignore[arg-type]
