@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,3 +25,11 @@ def test_the_demo_in_words_fits_80_columns(call: Callable, tmp_path: Path, monke
     assert "irises it has not seen" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     assert Path("iris.png").exists()
+
+
+def test_without_matplotlib_only_the_picture_is_missing(call: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = call("demo")
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "picture: none, for want of Matplotlib; pip install 'tensorpmf[plot]' brings it"
+    assert call("demo", "--json").answer["picture"] is None

@@ -10,11 +10,13 @@ import click
 from tensorpmf.cli.model import cells_of, shares
 from tensorpmf.cli.options import json_option, seed_option
 from tensorpmf.cli.output import answer, bars, described, heading
+from tensorpmf.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from tensorpmf.fit.result import FitResult
 
 N_TRAINING, N_BINS = 100, 3
+NO_PICTURE = "none, for want of Matplotlib; pip install 'tensorpmf[plot]' brings it"
 QUESTIONS: Sequence[tuple[str, Mapping[str, float | str]]] = [
     ("species", {"petal width": 1.7}),
     ("petal length", {"species": "versicolor"}),
@@ -35,7 +37,6 @@ def command(output: str, seed: int, as_json: bool) -> None:
 
     from tensorpmf.fit.run import fit
     from tensorpmf.learn.iris import iris
-    from tensorpmf.show.plots import overview
     from tensorpmf.table.read import read_table
 
     flowers = iris()
@@ -49,7 +50,7 @@ def command(output: str, seed: int, as_json: bool) -> None:
     guesses = result.pmf.most_likely("species", read_table(unseen, schema=table.schema))
     n_right = int((guesses == np.array(unseen["species"])).sum())
     answers = [cells_of(result.pmf.given(known).marginal(asked)) for asked, known in QUESTIONS]
-    overview(result, f"What {N_TRAINING} irises have in common").savefig(output)
+    picture = draw(result, output)
     document = {
         "rank": result.rank,
         "objective": result.objective,
@@ -59,13 +60,24 @@ def command(output: str, seed: int, as_json: bool) -> None:
         ],
         "n_held_out": len(guesses),
         "n_right": n_right,
-        "picture": output,
+        "picture": picture,
     }
-    answer(as_json, document, in_words(result, answers, len(guesses), n_right, output))
+    answer(as_json, document, in_words(result, answers, len(guesses), n_right, picture))
+
+
+def draw(result: FitResult, path: str) -> str | None:
+    """Draw a fit, and return where; None without Matplotlib, since all else works without it."""
+    from tensorpmf.show.plots import overview
+
+    try:
+        overview(result, f"What {N_TRAINING} irises have in common").savefig(path)
+    except MissingExtraError:
+        return None
+    return path
 
 
 def in_words(
-    result: FitResult, answers: list[list[dict[str, Any]]], n_held_out: int, n_right: int, picture: str
+    result: FitResult, answers: list[list[dict[str, Any]]], n_held_out: int, n_right: int, picture: str | None
 ) -> str:
     """Return the story as text."""
     lines = [
@@ -77,6 +89,6 @@ def in_words(
     lines += [
         "",
         f"{n_held_out} irises it has not seen: the species of {n_right} is right ({n_right / n_held_out:.0%}).",
-        f"picture: {picture}",
+        f"picture: {picture or NO_PICTURE}",
     ]
     return "\n".join(lines)
