@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tensorpmf as tp
 from tensorpmf import CategoricalTable
-from tensorpmf.errors import NonFiniteError, NotNumericError, SettingError
+from tensorpmf.errors import InputError, NonFiniteError, NotNumericError, SettingError
 from tensorpmf.table.bins import binned_column, n_bins
 
 NUMBERS = st.lists(st.integers(-1000, 1000).map(lambda n: n / 8), min_size=1, max_size=40)
@@ -86,6 +86,12 @@ def test_a_constant_column_has_one_bin() -> None:
         assert (table.n_levels, table.schema["x"].levels, table.schema["x"].centres) == ((1,), ("all",), (3.5,))
 
 
+@pytest.mark.parametrize("how", ["quantile", "width"])
+def test_rows_that_count_nothing_are_cut_all_the_same(how: str) -> None:
+    table = cut([1.0, 2.0, None], (how, 2), weights=[0, 0, 1])
+    assert (table.schema["x"].levels, table.codes[:, 0].tolist()) == (("all",), [0, 0, -1])
+
+
 def test_ties_make_fewer_bins() -> None:
     assert cut([0] * 60 + list(range(1, 41)), 5).schema["x"].edges == (1, 21)
 
@@ -120,6 +126,17 @@ def test_bins_that_are_none(bins: object) -> None:
     with pytest.raises(SettingError, match="bins must be a number of bins") as caught:
         cut([1.0, 2.0], bins)
     assert caught.value.got is bins
+
+
+def test_edges_may_be_an_array() -> None:
+    values = {"x": [1.0, 2.0, 3.0, 4.0, 5.0]}
+    assert tp.read_table(values, bins=np.array([2, 4])).schema == tp.read_table(values, bins=[2, 4]).schema
+    assert tp.read_table(values, bins={"x": np.array([2, 4])}).schema == tp.read_table(values, bins=[2, 4]).schema
+
+
+def test_a_column_is_cut_or_given_levels() -> None:
+    with pytest.raises(InputError, match="column 'x' is to be cut into bins, so it cannot be given levels too"):
+        cut([1, 2], 2, levels={"x": [1, 2]})
 
 
 def test_only_numbers_can_be_cut() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,19 @@ def test_parquet_and_arrow_files(tmp_path: Path) -> None:
         assert tp.read_table(path, columns="stars") == READ.select(["stars"]).with_weights(None), path
         with pytest.raises(UnknownColumnError, match="there is no column 'price'"):
             tp.read_table(path, columns=["price"])
+
+
+def test_a_path_may_start_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "votes.csv").write_text("a\nx\n")
+    assert tp.read_table("~/votes.csv").n_rows == 1
+
+
+def test_importing_the_reader_imports_no_library() -> None:
+    heavy = "{'pyarrow', 'pandas', 'polars', 'narwhals', 'scipy'}"
+    code = f"import sys, tensorpmf.table.read; print({heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_names_may_have_dots(tmp_path: Path) -> None:

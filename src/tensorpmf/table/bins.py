@@ -82,9 +82,9 @@ def _quantiles(numbers: Floats, mass: Floats, n_bins: int) -> Floats:
 
 def _equal_widths(numbers: Floats, n_bins: int) -> Floats:
     """Cut the range into equal parts, at numbers rounded to a thousandth of a part."""
-    low, high = float(numbers[0]), float(numbers[-1])
-    if low == high:
+    if len(numbers) < 2:
         return np.empty(0)
+    low, high = float(numbers[0]), float(numbers[-1])
     decimals = 3 - floor(log10((high - low) / n_bins))
     return np.round(np.linspace(low, high, n_bins + 1)[1:-1], decimals)
 

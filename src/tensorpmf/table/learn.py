@@ -50,7 +50,7 @@ class Learner:
 
     def check_idle(self) -> None:
         """Raise an error if the caller declares something where nothing is learnt."""
-        if self != Learner():
+        if self.levels or self.ordered or self.bins is not None:
             raise InputError("the columns are known already, so levels, ordered and bins cannot be chosen.")
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -59,6 +59,9 @@ class Learner:
         for name in (*self.levels, *self.ordered, *cut):
             if name not in names:
                 raise UnknownColumnError(name, names)
+        for name in cut:
+            if name in self.levels:
+                raise InputError(f"column {name!r} is to be cut into bins, so it cannot be given levels too.")
 
     def column(self, name: str, factor: Factor, weights: Floats | None = None) -> Column:
         """Return the column that raw values tell about.
@@ -93,7 +96,7 @@ class Learner:
             return self.bins.get(name)
         if self.bins is None or name in self.levels or factor.declared or factor.numbers is None:
             return None
-        if self.bins == "auto":
+        if isinstance(self.bins, str) and self.bins == "auto":
             return BINS if len(factor.labels) > FEW else None
         return self.bins if len(factor.labels) > n_bins(self.bins) else None
 

@@ -195,7 +195,7 @@ def _opened(
     source: Any, names: Sequence[str] | None, schema: Schema | None, delimiter: str | None, encoding: str
 ) -> Source:
     if isinstance(source, str | os.PathLike):
-        return source_of_file(Path(os.fspath(source)), names, delimiter, encoding)
+        return source_of_file(Path(os.fspath(source)).expanduser(), names, delimiter, encoding)
     return source_of(source, names if schema is None or names is not None else schema.names)
 
 
