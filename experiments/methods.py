@@ -222,6 +222,7 @@ METHODS: Mapping[str, Callable[[Problem], Iterator[Solution]]] = {
     "VB-PMF": vb,
     "VB-PMF, 10 runs": partial(vb, name="VB-PMF, 10 runs", n_models=10),
     "VB-PMF, prior 1/2, 10 runs": partial(vb, name="VB-PMF, prior 1/2, 10 runs", n_models=10, alpha_factors=0.5),
+    "VB-PMF, prior 1/5, 10 runs": partial(vb, name="VB-PMF, prior 1/5, 10 runs", n_models=10, alpha_factors=0.2),
     "SQ": by_criteria,
     "CTF3D": ctf3d,
     "CTF-Full": ctf_full,

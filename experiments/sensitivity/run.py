@@ -10,7 +10,7 @@ import numpy as np
 import tensorpmf as tp
 from experiments.synthetic import FLOOR, problem
 
-PASSES = (1, 2, 5, 10, 20, 50, 100, 200)
+PASSES = (1, 2, 5, 10, 20, 50, 100)
 """The ELBO is reported after so many passes of the paper's plain iteration."""
 
 

@@ -16,8 +16,8 @@ def draw(summary: Summary) -> Figure:
     for panel, question in zip(axes.flat, questions, strict=True):
         component, prob, _ = blocs.line("component", "prob", question=question)
         panel.bar(component, prob, color=INK if question == "weight" else WARM, width=0.75)
-        title = {"weight": "share of members", "party": "P(republican | bloc)"}.get(question, question)
-        frame(panel, title if question in ("weight", "party") else f"P(yes): {question}", ylim=(0, 1))
+        asked = {"weight": "share of members", "party": "republican"}.get(question, f"yes: {question}")
+        frame(panel, asked, ylim=(0, 1))
         panel.set_xticks(component)
         panel.title.set_fontsize(7.5)
     axes[0, 0].set(ylim=(0, None))
