@@ -120,6 +120,12 @@ def test_anything_a_table_can_be_read_from_can_be_fitted() -> None:
     assert tp.fit(frame).pmf.schema["a"].levels == ("x", "y")
 
 
+@pytest.mark.parametrize("wrong", ["VB", tp.VB])
+def test_what_is_no_algorithm_is_refused(table: tp.CategoricalTable, wrong: object) -> None:
+    with pytest.raises(SettingError, match=r"such as VB\(\) or EM"):
+        tp.fit(table, wrong)
+
+
 @pytest.mark.parametrize("wrong", [{"n_starts": 0}, {"max_iterations": 0}, {"tolerance": -1.0}, {"tolerance": np.nan}])
 def test_impossible_arguments_are_refused(table: tp.CategoricalTable, wrong: dict[str, float]) -> None:
     with pytest.raises(SettingError, match=next(iter(wrong))):

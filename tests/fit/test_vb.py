@@ -147,6 +147,7 @@ def test_one_level_one_row_and_an_unobserved_level_are_handled() -> None:
     one_row = tp.fit(tp.CategoricalTable.from_codes([[0, 1, 2]], n_levels=[1, 2, 3]))
     assert one_row.rank == 1
     assert one_row.pmf.to_dense().sum() == pytest.approx(1.0)
+    assert tp.fit(tp.CategoricalTable.from_codes([[0, 0]], n_levels=[1, 1])).rank == 1
     only_level = tp.fit(tp.CategoricalTable.from_codes([[0, 0]] * 9, n_levels=[1, 1]))
     assert only_level.converged
     assert only_level.pmf.prob(np.array([[0, 0]])) == pytest.approx(1.0)

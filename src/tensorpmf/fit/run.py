@@ -153,6 +153,8 @@ def fit(
     whole_number("fit", "max_iterations", max_iterations, at_least=1)
     positive_number("fit", "tolerance", tolerance, zero=True)
     algorithm = VB() if algorithm is None else algorithm
+    if not isinstance(algorithm, Algorithm):
+        raise SettingError("fit", "algorithm", "an algorithm with its settings, such as VB() or EM(rank=3)", algorithm)
     reduce = (reducer or LocalReducer(n_threads, minibatch)).bind(table)
     runner = algorithm.runner() if reduce.n_parts == 1 else _memoized(algorithm, reduce.n_parts)
     ascents: list[Ascent] = []

@@ -171,7 +171,7 @@ class VB(Algorithm[VBState, Counts]):
         holds_mass = counts > 0.5
         drift = np.abs(after.weights / state.weights[lives] - 1.0)[holds_mass]
         settled = bool(lives.all()) and bool((drift < STEADY).all())
-        return after, Info(stats.log_norm - kl, rank=int(holds_mass.sum()), settled=settled)
+        return after, Info(stats.log_norm - kl, rank=max(1, int(holds_mass.sum())), settled=settled)
 
     def finish(self, state: VBState) -> DirichletPosterior:
         """Return the posterior."""

@@ -81,8 +81,8 @@ class DirichletPosterior:
 
     @property
     def rank(self) -> int:
-        """How many components hold mass: more than half a row each."""
-        return int(np.sum(self.weights - self.alpha_weights > 0.5))
+        """How many components hold mass: more than half a row each; one at least."""
+        return max(1, int(np.sum(self.weights - self.alpha_weights > 0.5)))
 
     def rank_by_paper_rule(self, n_rows: float) -> int:
         """Return how many expected weights, the empty components' included, exceed ``alpha_weights / n_rows``.
