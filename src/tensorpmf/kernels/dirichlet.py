@@ -75,7 +75,7 @@ def digamma(x: Floats) -> Floats:
     x
         Numbers above zero.
     """
-    return _native.digamma(np.ascontiguousarray(x, dtype=np.float64))
+    return _native.digamma(np.asarray(x, dtype=np.float64, order="C"))
 
 
 def trigamma(x: Floats) -> Floats:
@@ -86,7 +86,7 @@ def trigamma(x: Floats) -> Floats:
     x
         Numbers above zero.
     """
-    return _native.trigamma(np.ascontiguousarray(x, dtype=np.float64))
+    return _native.trigamma(np.asarray(x, dtype=np.float64, order="C"))
 
 
 def log_gamma(x: Floats) -> Floats:
@@ -97,7 +97,7 @@ def log_gamma(x: Floats) -> Floats:
     x
         Numbers above zero.
     """
-    return _native.log_gamma(np.ascontiguousarray(x, dtype=np.float64))
+    return _native.log_gamma(np.asarray(x, dtype=np.float64, order="C"))
 
 
 class FisherStacked:

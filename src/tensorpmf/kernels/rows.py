@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -201,10 +201,13 @@ class Rows:
         ix = np.arange(self.n_rows)[rows]
         lengths = np.diff(indptr)[ix]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        cells: Any = np.repeat(indptr[ix] - starts[:-1], lengths) + np.arange(starts[-1])
-        if len(ix) and ix[-1] - ix[0] == len(ix) - 1 and (np.diff(ix) == 1).all():
-            cells = slice(int(indptr[ix[0]]), int(indptr[ix[-1] + 1]))
-        return Rows(self.n_levels, indptr=starts, columns=columns[cells], values=values[cells], weights=weights)
+        if len(ix) and (np.diff(ix) == 1).all():
+            span = slice(int(indptr[ix[0]]), int(indptr[ix[-1] + 1]))
+            columns, values = columns[span], values[span]
+        else:
+            chosen: Ints = np.repeat(indptr[ix] - starts[:-1], lengths) + np.arange(starts[-1])
+            columns, values = columns[chosen], values[chosen]
+        return Rows(self.n_levels, indptr=starts, columns=columns, values=values, weights=weights)
 
     def merged(self) -> Rows:
         """Return rows in which identical rows became one weighted row; every statistic stays the same."""
