@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,23 @@ def test_an_interrupt_returns_the_best_state_so_far(table: tp.CategoricalTable) 
     assert len(result.trace) == 5
     assert len(result.starts) == 1
     assert result.pmf.to_dense().sum() == pytest.approx(1.0)
+
+
+def test_an_interrupt_before_the_first_pass_is_over_stays_one(
+    table: tp.CategoricalTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tp.VB, "summarise", stop)
+    with pytest.raises(KeyboardInterrupt):
+        tp.fit(table, n_threads=1)
+
+
+def test_results_are_compared_by_what_they_hold(table: tp.CategoricalTable) -> None:
+    result = tp.fit(table, max_iterations=3)
+    assert copy.deepcopy(result) == result
+    assert tp.fit(table, max_iterations=4) != result
 
 
 def test_progress_counts_starts_and_passes(table: tp.CategoricalTable) -> None:

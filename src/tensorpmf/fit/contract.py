@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
@@ -148,7 +148,7 @@ class NotConvergedError(TensorPMFError):
         super().__init__(f"the fit did not converge: {status.value}.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One entry a step, which is one pass over the rows unless the algorithm reads a part of them at a time, or none.
 
@@ -176,3 +176,10 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.objective)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and all(
+            np.array_equal(getattr(self, column.name), getattr(other, column.name)) for column in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,9 +37,9 @@ class Ascent:
 
     state: Any
     tolerance: float
-    infos: list[Info] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    passes: list[float] = field(default_factory=list)
+    infos: list[Info] = field(default_factory=list[Info])
+    seconds: list[float] = field(default_factory=list[float])
+    passes: list[float] = field(default_factory=list[float])
     status: Status = Status.MAX_ITERATIONS
     _still: int = 0
     _last: float = -np.inf
@@ -153,7 +153,7 @@ def fit(
     whole_number("fit", "max_iterations", max_iterations, at_least=1)
     positive_number("fit", "tolerance", tolerance, zero=True)
     algorithm = VB() if algorithm is None else algorithm
-    if not isinstance(algorithm, Algorithm):
+    if not isinstance(cast("object", algorithm), Algorithm):
         raise SettingError("fit", "algorithm", "an algorithm with its settings, such as VB() or EM(rank=3)", algorithm)
     reduce = (reducer or LocalReducer(n_threads, minibatch)).bind(table)
     runner = algorithm.runner() if reduce.n_parts == 1 else _memoized(algorithm, reduce.n_parts)
@@ -168,7 +168,10 @@ def fit(
         ascents.append(climb(runner, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch))
         if ascents[-1].status is Status.INTERRUPTED:
             break
-    best = max((ascent for ascent in ascents if ascent.infos), key=lambda ascent: ascent.infos[-1].score)
+    moved = [ascent for ascent in ascents if ascent.infos]
+    if not moved:  # interrupted before the first pass was over: there is nothing to return yet
+        raise KeyboardInterrupt
+    best = max(moved, key=lambda ascent: ascent.infos[-1].score)
     model = runner.finish(best.state)
     rank = best.infos[-1].rank
     return FitResult(
@@ -179,7 +182,7 @@ def fit(
         trace=best.trace,
         algorithm=algorithm,
         notes=algorithm.notes(reduce.schema, rank),
-        starts=tuple(ascent.infos[-1].score for ascent in ascents if ascent.infos),
+        starts=tuple(ascent.infos[-1].score for ascent in moved),
     )
 
 
