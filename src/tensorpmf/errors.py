@@ -35,15 +35,14 @@ class UnknownColumnError(InputError, KeyError):
 
 
 class UnknownLevelError(InputError):
-    """A label was used that a column does not have among its levels."""
+    """A label was used that a column does not have among its levels; ``may_skip``: where such cells may be missing."""
 
-    def __init__(self, column: str, level: Hashable, known: Sequence[Hashable]) -> None:
+    def __init__(self, column: str, level: Hashable, known: Sequence[Hashable], *, may_skip: bool = False) -> None:
         self.column, self.level, self.known = column, level, tuple(known)
+        offer = 'pass unknown="missing" to treat unseen levels as missing.' if may_skip else None
         super().__init__(
             f"column {column!r} has no level {level!r}. Known levels: {listing(known)}.",
-            hint=" ".join(
-                filter(None, [_did_you_mean(level, known), 'pass unknown="missing" to treat unseen levels as missing.'])
-            ),
+            hint=" ".join(filter(None, [_did_you_mean(level, known), offer])) or None,
         )
 
 
@@ -326,7 +325,7 @@ class UnsavableError(InputError):
         self.where, self.kind = where, type(value).__qualname__
         super().__init__(
             f"a model file cannot hold {where}: {value!r} is a {self.kind}.",
-            hint="labels may be str, int, float, bool, None, date, datetime, or tuples of these.",
+            hint="labels may be str, bytes, int, float, Decimal, bool, date, time, datetime, timedelta, or tuples of these.",
         )
 
 

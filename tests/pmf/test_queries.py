@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -119,6 +121,16 @@ def test_unknown_levels_in_evidence_are_named(pmf: LowRankPMF) -> None:
         with pytest.raises(UnknownLevelError, match="column 'party' has no level 'Green'") as caught:
             pmf.given(party=known)
         assert (caught.value.column, caught.value.level, caught.value.known) == ("party", "Green", ("dem", "rep"))
+        assert "unknown=" not in str(caught.value), "evidence has no such setting"
+
+
+@pytest.mark.parametrize("query", ["prob", "conditional", "expect", "median", "most_likely"])
+def test_questions_about_rows_offer_to_skip_unknown_levels_and_do(pmf: LowRankPMF, query: str) -> None:
+    ask = getattr(pmf, query) if query == "prob" else partial(getattr(pmf, query), "stars")
+    rows = [{"party": "Green", "age": "36-"}]
+    with pytest.raises(UnknownLevelError, match='pass unknown="missing"'):
+        ask(rows)
+    np.testing.assert_array_equal(ask(rows, unknown="missing"), ask([{"age": "36-"}]))
 
 
 def test_impossible_evidence_is_told_as_it_was_given() -> None:

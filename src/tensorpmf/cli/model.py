@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorpmf.errors import InputError, UnknownLevelError
+from tensorpmf.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from tensorpmf.pmf.base import PMF
-    from tensorpmf.table.schema import Column, Schema
+    from tensorpmf.table.schema import Schema
 
 
 def load_pmf(path: str) -> PMF:
@@ -29,15 +29,8 @@ def read_given(schema: Schema, given: Sequence[str]) -> dict[str, Hashable | lis
     known: dict[str, list[Hashable]] = {}
     for text in given:
         name, label = split(text, schema)
-        known.setdefault(name, []).append(_parsed(schema[name], label))
+        known.setdefault(name, []).append(schema[name].parse(label))
     return {name: levels[0] if len(levels) == 1 else levels for name, levels in known.items()}
-
-
-def _parsed(column: Column, label: str) -> Hashable:
-    try:
-        return column.parse(label)
-    except UnknownLevelError as error:  # its hint speaks of Python's arguments
-        raise InputError(str(error).splitlines()[0]) from None
 
 
 def split(text: str, schema: Schema) -> tuple[str, str]:

@@ -160,9 +160,13 @@ class PMF(ABC):
     def expect(self, column: str, *, values: ArrayLike | None = None) -> float: ...
 
     @overload
-    def expect(self, column: str, rows: RowsLike, *, values: ArrayLike | None = None) -> Floats: ...
+    def expect(
+        self, column: str, rows: RowsLike, *, values: ArrayLike | None = None, unknown: Unknown = "error"
+    ) -> Floats: ...
 
-    def expect(self, column: str, rows: RowsLike = None, *, values: ArrayLike | None = None) -> float | Floats:
+    def expect(
+        self, column: str, rows: RowsLike = None, *, values: ArrayLike | None = None, unknown: Unknown = "error"
+    ) -> float | Floats:
         """Return the expected value of a column, or one for each row given its other cells.
 
         Parameters
@@ -173,17 +177,23 @@ class PMF(ABC):
             What is known, if anything.
         values
             (I,) the number each level stands for.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
         """
-        expected = self._levels(column, rows) @ self._values(column, values)
+        expected = self._levels(column, rows, unknown) @ self._values(column, values)
         return float(expected[0]) if rows is None else expected
 
     @overload
     def median(self, column: str, *, values: ArrayLike | None = None) -> float: ...
 
     @overload
-    def median(self, column: str, rows: RowsLike, *, values: ArrayLike | None = None) -> Floats: ...
+    def median(
+        self, column: str, rows: RowsLike, *, values: ArrayLike | None = None, unknown: Unknown = "error"
+    ) -> Floats: ...
 
-    def median(self, column: str, rows: RowsLike = None, *, values: ArrayLike | None = None) -> float | Floats:
+    def median(
+        self, column: str, rows: RowsLike = None, *, values: ArrayLike | None = None, unknown: Unknown = "error"
+    ) -> float | Floats:
         """Return the lower median of a column, or one for each row given its other cells: the least absolute error.
 
         Parameters
@@ -194,10 +204,12 @@ class PMF(ABC):
             What is known, if anything.
         values
             (I,) the number each level stands for.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
         """
         numbers = self._values(column, values)
         order = np.argsort(numbers, kind="stable")
-        below = np.cumsum(self._levels(column, rows)[:, order], axis=1)
+        below = np.cumsum(self._levels(column, rows, unknown)[:, order], axis=1)
         medians = numbers[order[np.argmax(below >= 0.5 - 1e-12, axis=1)]]
         return float(medians[0]) if rows is None else medians
 
@@ -205,10 +217,12 @@ class PMF(ABC):
     def most_likely(self, column: str) -> Hashable: ...
 
     @overload
-    def most_likely(self, column: str, rows: RowsLike) -> np.ndarray[tuple[int], np.dtype[np.object_]]: ...
+    def most_likely(
+        self, column: str, rows: RowsLike, *, unknown: Unknown = "error"
+    ) -> np.ndarray[tuple[int], np.dtype[np.object_]]: ...
 
     def most_likely(
-        self, column: str, rows: RowsLike = None
+        self, column: str, rows: RowsLike = None, *, unknown: Unknown = "error"
     ) -> Hashable | np.ndarray[tuple[int], np.dtype[np.object_]]:
         """Return the most likely level of a column, or one for each row given its other cells; the first of equals.
 
@@ -218,9 +232,11 @@ class PMF(ABC):
             The column.
         rows
             What is known, if anything.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
         """
         levels = self.schema[column].levels
-        best = np.argmax(self._levels(column, rows), axis=1)
+        best = np.argmax(self._levels(column, rows, unknown), axis=1)
         return levels[int(best[0])] if rows is None else np.fromiter(levels, dtype=object, count=len(levels))[best]
 
     # Drawing.
@@ -354,9 +370,11 @@ class PMF(ABC):
     def _nothing_known(self, n: int) -> Rows:
         return Rows.from_codes(np.full((n, len(self.schema)), -1, dtype=np.int8), self.schema.n_levels)
 
-    def _levels(self, column: str, rows: RowsLike) -> Floats:
+    def _levels(self, column: str, rows: RowsLike, unknown: Unknown = "error") -> Floats:
         """(n_rows, I) probabilities of a column's levels; one row of them when nothing is known."""
-        return self.marginal(column).to_dense()[None] if rows is None else self.conditional(column, rows)
+        if rows is None:
+            return self.marginal(column).to_dense()[None]
+        return self.conditional(column, rows, unknown=unknown)
 
     def _values(self, column: str, values: ArrayLike | None) -> Floats:
         numbers = self.schema[column].values if values is None else np.asarray(values, dtype=np.float64)

@@ -40,7 +40,7 @@ def encoded(column: Column, factor: Factor, unknown: Unknown = "error") -> Codes
         if unknown == "error" and (codes < 0).any():
             lost = np.flatnonzero((codes < 0) & (factor.mass() > 0))
             if lost.size:
-                raise UnknownLevelError(column.name, factor.labels.tolist()[lost[0]], column.levels)
+                raise UnknownLevelError(column.name, factor.labels.tolist()[lost[0]], column.levels, may_skip=True)
     return factor.spread(codes.astype(code_type(column.n_levels)), -1)
 
 

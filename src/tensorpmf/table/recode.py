@@ -41,7 +41,8 @@ def _check_known(table: CategoricalTable, schema: Schema, translations: list[Int
             lost = np.flatnonzero((codes >= 0) & (translation[codes] < 0))
             if lost.size:
                 column = table.schema.columns[ix]
-                raise UnknownLevelError(column.name, column.levels[codes[lost[0]]], schema[column.name].levels)
+                label, known = column.levels[codes[lost[0]]], schema[column.name].levels
+                raise UnknownLevelError(column.name, label, known, may_skip=True)
 
 
 def _translated(table: CategoricalTable, schema: Schema, translations: list[Ints]) -> Cells:
