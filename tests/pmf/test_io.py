@@ -134,6 +134,10 @@ def values(draw: st.DrawFn) -> object:
         | st.text(st.characters())
         | st.dates()
         | st.datetimes().map(lambda moment: moment.replace(fold=0))
+        | st.times().map(lambda time: time.replace(fold=0))
+        | st.timedeltas()
+        | st.decimals(allow_nan=False)
+        | st.binary()
     )
     nested = st.recursive(
         plain,
@@ -284,7 +288,7 @@ class Mine:
     ("value", "where", "kind"),
     [
         ({"deep": [1, Fraction(1, 2)]}, "x.deep.1", "Fraction"),
-        (b"bytes", "x", "bytes"),
+        (bytearray(b"bytes"), "x", "bytearray"),
         (Colour.RED, "x", "Colour"),
         (np.array(["text"]), "x", "ndarray"),
         (np.datetime64("2020-01-01", "ns"), "x", "datetime64"),

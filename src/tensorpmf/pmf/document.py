@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from importlib import import_module
 from math import isfinite
@@ -118,11 +119,23 @@ def decode(document: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     return cls(**{name: decode(item, arrays) for name, item in content.items()})
 
 
-_WRITTEN: dict[type, Callable[[Any], str]] = {float: repr, date: date.isoformat, datetime: datetime.isoformat}
+_WRITTEN: dict[type, Callable[[Any], str]] = {
+    float: repr,
+    Decimal: str,
+    bytes: bytes.hex,
+    date: date.isoformat,
+    time: time.isoformat,
+    datetime: datetime.isoformat,
+    timedelta: lambda span: str(span // timedelta.resolution),
+}
 _READ: dict[str, Callable[[str], Any]] = {
     "float": float,
+    "Decimal": Decimal,
+    "bytes": bytes.fromhex,
     "date": date.fromisoformat,
+    "time": time.fromisoformat,
     "datetime": datetime.fromisoformat,
+    "timedelta": lambda text: int(text) * timedelta.resolution,
 }
 _STORABLE = frozenset(np.dtype(code) for code in "?bBhHiIlLqQefdFD")
 
