@@ -126,6 +126,12 @@ def test_the_first_line_tells_the_delimiter(path: Path, delimiter: str) -> None:
     assert table.to_columns() == {"a b": [1], "c_d": [2], "e": ["x y"]}
 
 
+@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "\r"])
+def test_a_delimiter_is_one_character(path: Path, delimiter: str) -> None:
+    with pytest.raises(SettingError, match="delimiter must be one character"):
+        tp.read_table(written(path, "a,b\n1,2\n"), delimiter=delimiter)
+
+
 def test_other_delimiters_and_endings(tmp_path: Path) -> None:
     assert tp.read_table(written(tmp_path / "a.txt", "a:b\nx:y\n"), delimiter=":").n_columns == 2
     assert tp.read_table(written(tmp_path / "a.tsv", "a,b\tc\nx\ty\n")).schema.names == ("a,b", "c")

@@ -102,6 +102,7 @@ def test_a_code_out_of_range_is_told_with_its_facts() -> None:
         ([np.nan, 1], "row 0 has nan", 0),
         ([1, np.inf], "row 1 has inf", 1),
         ([0, 0], "sum to zero", None),
+        ([1e308, 1e308], "sum to more than a float holds", None),
         ([1], r"have shape \(1,\), but there are 2 rows", None),
         (["a", "b"], "must be numbers", None),
     ],

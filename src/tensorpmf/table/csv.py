@@ -39,6 +39,8 @@ def source_of_csv(
     encoding
         How it is encoded.
     """
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise SettingError("read_table", "delimiter", "one character, and no quote or line break", delimiter)
     file = _TextFile(str(path), compression, encoding, has_header=names is None)
     head = file.head(delimiter)
     columns = [name.strip() for name in head.values] if names is None else list(names)

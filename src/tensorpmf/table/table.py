@@ -286,6 +286,9 @@ def checked_weights(weights: ArrayLike | None, n_rows: int, *, is_part: bool = F
         raise WeightError(f"must be finite and not negative, but row {wrong[0]} has {array[wrong[0]]}", int(wrong[0]))
     if n_rows and not is_part and not array.any():
         raise WeightError("sum to zero")
+    with np.errstate(over="ignore"):
+        if np.isinf(array.sum()):
+            raise WeightError("sum to more than a float holds")
     return frozen(array)
 
 
