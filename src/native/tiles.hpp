@@ -74,15 +74,9 @@ class Tiles {
         tile.run_first[tile.n_runs] = std::uint32_t(tile.n);
         with_integer(rows_.code_bytes, [&](auto code) {
             const auto* codes = static_cast<const std::make_unsigned_t<decltype(code)>*>(rows_.codes) + tile.row * n_suffix_;
-            if (n_suffix_ == 1) {
-                const auto base = std::uint32_t(packing_.base[n_prefix]);
-                for (int t = 0; t < tile.n; ++t) tile.states[t] = base + std::uint32_t(codes[t]);
-                return;
-            }
-            for (int g = 0; g < n_suffix_; ++g) {
-                const auto base = std::uint32_t(packing_.base[n_prefix + g]);
-                for (int t = 0; t < tile.n; ++t) tile.states[t * n_suffix_ + g] = base + std::uint32_t(codes[t * n_suffix_ + g]);
-            }
+            std::uint32_t* const states = tile.states;
+            const auto base = std::uint32_t(packing_.base[n_prefix]);
+            for (int c = 0, n = tile.n * n_suffix_; c < n; ++c) states[c] = base + std::uint32_t(codes[c]);
         });
         evenly(tile, n_suffix_);
     }
@@ -90,17 +84,19 @@ class Tiles {
     void dense(Tile& tile) {
         with_integer(rows_.code_bytes, [&](auto code) {
             const auto* codes = static_cast<const decltype(code)*>(rows_.codes) + tile.row * rows_.row_stride;
-            const int n_groups = packing_.n_groups;
+            const int n_rows = tile.n, n_groups = packing_.n_groups;
+            const std::int64_t row_stride = rows_.row_stride;
             for (int g = 0; g < n_groups; ++g) {
-                for (int t = 0; t < tile.n; ++t) tile.states[t * n_groups + g] = std::uint32_t(packing_.base[g]);
-                std::int64_t step = 1;
+                std::uint32_t* const states = tile.states + g;
+                for (int t = 0; t < n_rows; ++t) states[t * n_groups] = std::uint32_t(packing_.base[g]);
+                std::uint32_t step = 1;
                 for (int j = packing_.group_start[g]; j < packing_.group_start[g + 1]; ++j) {
-                    const int n = packing_.columns[j], missing = packing_.has_missing[n];
+                    const int n = packing_.columns[j];
+                    const std::uint32_t missing = packing_.has_missing[n];
                     const auto* from = codes + n * rows_.column_stride;
-                    for (int t = 0; t < tile.n; ++t)
-                        tile.states[t * n_groups + g] +=
-                            std::uint32_t(step * (std::int64_t(from[t * rows_.row_stride]) + missing));
-                    step *= packing_.offsets[n + 1] - packing_.offsets[n] + missing;
+                    for (int t = 0; t < n_rows; ++t)
+                        states[t * n_groups] += step * (std::uint32_t(from[t * row_stride]) + missing);
+                    step *= packing_.offsets32[n + 1] - packing_.offsets32[n] + missing;
                 }
             }
             evenly(tile, n_groups);
@@ -152,8 +148,9 @@ class Tiles {
             with_integer(rows_.code_bytes, [&](auto code) {
                 const auto* columns = static_cast<const decltype(column)*>(rows_.columns) + begin;
                 const auto* codes = static_cast<const decltype(code)*>(rows_.codes) + begin;
-                for (std::uint32_t k = 0; k < tile.first[tile.n]; ++k)
-                    tile.states[k] = packing_.offsets32[columns[k]] + std::uint32_t(codes[k]);
+                const std::uint32_t *offsets = packing_.offsets32, n_cells = tile.first[tile.n];
+                std::uint32_t* const states = tile.states;
+                for (std::uint32_t k = 0; k < n_cells; ++k) states[k] = offsets[columns[k]] + std::uint32_t(codes[k]);
             });
         });
     }

@@ -98,7 +98,8 @@ def by_hand(rows: Rows, packing: Packing, n_prefix_groups: int) -> Rows:
             starts.append(at)
     if not prefixes:
         prefixes, starts = [[0] * n_prefix_groups], [0]
-    suffix = np.array([states[row_ix][n_prefix_groups:] for row_ix in order], dtype=np.uint32)
+    after = base[n_prefix_groups:-1] - base[n_prefix_groups]
+    suffix = np.array([states[row_ix][n_prefix_groups:] + after for row_ix in order], dtype=np.uint32)
     ready = Sorted(
         packing,
         n_prefix_groups,

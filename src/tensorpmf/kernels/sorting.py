@@ -31,7 +31,7 @@ class Sorted:
     n_prefix_groups
         How many groups are the prefix.
     codes
-        (n_rows, n_suffix_groups) state of each row in each group after the prefix, counted within the group.
+        (n_rows, n_suffix_groups) state of each row in each group after the prefix, the first of these states being 0.
     prefix_states
         (n_prefixes, n_prefix_groups) states, numbered through.
     prefix_start
@@ -60,7 +60,9 @@ class Sorted:
             if ix < self.n_prefix_groups:
                 states = np.repeat(self.prefix_states[:, ix] - base[ix], lengths)
             else:
-                states = self.codes[:, ix - self.n_prefix_groups].astype(np.int64)
+                states = (
+                    self.codes[:, ix - self.n_prefix_groups].astype(np.int64) + base[self.n_prefix_groups] - base[ix]
+                )
             for column in group:
                 dense[:, column] = states % packing.n_codes[column] - packing.missing[column]
                 states = states // packing.n_codes[column]
@@ -172,10 +174,10 @@ class Sorter:
         prefix = [
             base[ix] + self._states(group, rows[starts]) for ix, group in enumerate(packing.groups[:n_prefix_groups])
         ]
-        kind = np.min_scalar_type(max(packing.n_states[n_prefix_groups:]) - 1)
+        kind = np.min_scalar_type(int(base[-1] - base[n_prefix_groups]) - 1)
         suffix = np.empty((len(rows), len(packing.groups) - n_prefix_groups), dtype=kind)
         for ix, group in enumerate(packing.groups[n_prefix_groups:]):
-            suffix[:, ix] = self._states(group, rows)
+            suffix[:, ix] = self._states(group, rows) + np.uint32(base[n_prefix_groups + ix] - base[n_prefix_groups])
         return (
             Sorted(
                 packing,
