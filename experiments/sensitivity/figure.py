@@ -23,14 +23,26 @@ def draw(summary: Summary) -> Figure:
         middle, spread = np.array([np.mean(m) for m in means]), np.array([np.std(m) for m in means])
         elbo.plot(passes, middle, color=SHADES[true_rank], label=f"R = {true_rank}")
         elbo.fill_between(passes, middle - spread, middle + spread, color=SHADES[true_rank], alpha=0.25, linewidth=0)
-    frame(elbo, "ELBO a row: mean over α_λ, ± 1 sd", xscale="log", xlabel="pass (plain iteration)", ylabel="nats")
+    frame(
+        elbo,
+        "ELBO a row: mean over " r"$\alpha_\lambda$, ± 1 sd",
+        xscale="log",
+        xlabel="pass (plain iteration)",
+        ylabel="nats",
+    )
     elbo.legend(fontsize=8, frameon=False)
     swept = summary.where(tensor="one", start_rank=23, n_rows=many_rows)
     for true_rank in swept.values("rank"):
         for measure, style in (("found_rank", "-"), ("rank_by_paper_rule", ":")):
             xs, means, _ = swept.line("alpha_weights", measure, rank=true_rank)
             rank.plot(xs, means, style, color=SHADES[true_rank], marker="o", markersize=3)
-    frame(rank, "Rank: more than half a row (—), paper's rule (··)", xscale="log", xlabel="α_λ", ylim=(0, 24.5))
+    frame(
+        rank,
+        "Rank: more than half a row (—), paper's rule (··)",
+        xscale="log",
+        xlabel=r"$\alpha_\lambda$",
+        ylim=(0, 24.5),
+    )
     for tensor, colour in (("one", WARM), ("many", INK)):
         for measure, style in (("kld", "-"), ("msre", "--")):
             xs, means, _ = summary.where(n_rows=few_rows, alpha_weights="1e-06").line(
