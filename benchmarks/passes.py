@@ -33,10 +33,23 @@ def one(n_rows: int, rank: int, outage: float, seed: int, *, accelerate: bool) -
 
 def main(n_tensors: int) -> None:
     """Print one line for each setting."""
-    names = (
-        "n_rows rank outage n_tensors plain_passes quick_passes pass_ratio time_ratio elbo_gain least_elbo_gain "
-        "plain_kld quick_kld kld_ratio plain_right quick_right"
-    ).split()
+    names = [
+        "n_rows",
+        "rank",
+        "outage",
+        "n_tensors",
+        "plain_passes",
+        "quick_passes",
+        "pass_ratio",
+        "time_ratio",
+        "elbo_gain",
+        "least_elbo_gain",
+        "plain_kld",
+        "quick_kld",
+        "kld_ratio",
+        "plain_right",
+        "quick_right",
+    ]
     out = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     out.writeheader()
     for n_rows, rank, outage in SETTINGS:
