@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorpmf._check import positive_number, whole_number
+from tensorpmf._check import generator, positive_number, whole_number
 from tensorpmf.errors import SettingError
 
 
@@ -25,3 +25,12 @@ def test_what_is_no_whole_number_is_refused(wrong: object) -> None:
 def test_what_is_not_positive_is_refused(wrong: object) -> None:
     with pytest.raises(SettingError, match=r"VB: alpha must be a finite number > 0, got"):
         positive_number("VB", "alpha", wrong)
+
+
+def test_a_generator_comes_back_and_nothing_else_passes_for_one() -> None:
+    rng = np.random.default_rng(3)
+    assert generator("sample", rng) is rng
+    assert generator("interval", None, optional=True).random() == generator("interval", None, optional=True).random()
+    for wrong in (0, None, np.random):
+        with pytest.raises(SettingError, match="sample: rng must be a NumPy generator"):
+            generator("sample", wrong)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from operator import index
 
+import numpy as np
+
 from tensorpmf.errors import SettingError
 
 
@@ -52,3 +54,22 @@ def positive_number(owner: str, name: str, value: object, *, zero: bool = False)
     if not isfinite(number) or number < 0 or (number == 0 and not zero):
         raise SettingError(owner, name, f"a finite number {'>=' if zero else '>'} 0", value)
     return number
+
+
+def generator(owner: str, rng: object, *, optional: bool = False) -> np.random.Generator:
+    """Return where randomness comes from.
+
+    Parameters
+    ----------
+    owner
+        Who draws.
+    rng
+        What the caller gave.
+    optional
+        Whether None is allowed, and stands for one that is always the same.
+    """
+    if rng is None and optional:
+        return np.random.default_rng(0)
+    if not isinstance(rng, np.random.Generator):
+        raise SettingError(owner, "rng", "a NumPy generator, such as numpy.random.default_rng(0)", rng)
+    return rng

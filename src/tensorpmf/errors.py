@@ -325,7 +325,7 @@ class UnsavableError(InputError):
         self.where, self.kind = where, type(value).__qualname__
         super().__init__(
             f"a model file cannot hold {where}: {value!r} is a {self.kind}.",
-            hint="labels may be str, bytes, int, float, Decimal, bool, date, time, datetime, timedelta, or tuples of these.",
+            hint="labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, or tuples of these.",
         )
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -101,6 +103,13 @@ def test_pmfs_must_be_about_the_same_columns(rng: np.random.Generator) -> None:
             compare(p, p.marginal("x1"))
         with pytest.raises(SchemaMismatchError, match="at 'x1': the other has 'x2'"):
             compare(p, p.marginal(["x2", "x1"]))
+
+
+@pytest.mark.parametrize("compare", [kl_divergence, relative_squared_error])
+def test_only_pmfs_are_compared(compare: Any, rng: np.random.Generator) -> None:
+    p = random_pmf([2, 2], 2, rng)
+    with pytest.raises(SettingError, match=r"q must be a PMF, such as result\.pmf"):
+        compare(p, p.weights)
 
 
 def test_components_find_their_partners(rng: np.random.Generator) -> None:

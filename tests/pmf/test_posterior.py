@@ -65,7 +65,7 @@ def test_draws_depend_on_the_generator_alone() -> None:
     assert first == again
     assert first[0] != first[1]
     assert posterior().draw(0, np.random.default_rng(3)) == []
-    with pytest.raises(SettingError, match="draw: n must be >= 0, got -1"):
+    with pytest.raises(SettingError, match="draw: n must be a whole number >= 0, got -1"):
         posterior().draw(-1, np.random.default_rng(3))
 
 
@@ -96,7 +96,7 @@ def test_intervals_hold_the_posterior_probability_they_promise() -> None:
     [
         ({"level": 1.0}, "interval: level must be between 0 and 1, got 1.0"),
         ({"level": 0.0}, "interval: level must be between 0 and 1, got 0.0"),
-        ({"n_draws": 1}, "interval: n_draws must be >= 2, got 1"),
+        ({"n_draws": 1}, "interval: n_draws must be a whole number >= 2, got 1"),
     ],
 )
 def test_settings_of_intervals_are_checked(setting: dict[str, float], sentence: str) -> None:

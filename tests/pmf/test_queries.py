@@ -210,7 +210,7 @@ def test_samples_are_tables_and_a_generator_gives_the_same_ones(pmf: LowRankPMF)
     pmf.sample(50, generator)
     assert not np.array_equal(pmf.sample(50, generator).codes, first.codes)
     assert pmf.sample(0, generator).n_rows == 0
-    with pytest.raises(SettingError, match="sample: n must be >= 0, got -1"):
+    with pytest.raises(SettingError, match="sample: n must be a whole number >= 0, got -1"):
         pmf.sample(-1, generator)
 
 
@@ -262,10 +262,25 @@ def test_information_beyond_enumeration_is_sampled_with_its_error(rng: np.random
     assert abs(entropy - exact) < 5 * entropy.standard_error
     assert pmf.entropy(n_draws=100) == pmf.entropy(n_draws=100)
     assert pmf.mutual_information(schema.names[:6], schema.names[6:], n_draws=50) == pytest.approx(0, abs=1e-12)
-    with pytest.raises(SettingError, match="average: n_draws must be >= 2, got 1"):
+    with pytest.raises(SettingError, match="average: n_draws must be a whole number >= 2, got 1"):
         pmf.entropy(n_draws=1)
 
 
 def test_a_column_has_no_information_about_itself(pmf: LowRankPMF) -> None:
     with pytest.raises(InputError, match="different column names"):
         pmf.mutual_information("age", ["age", "party"])
+
+
+def test_slips_of_the_caller_are_told_at_the_door(pmf: LowRankPMF, rng: np.random.Generator) -> None:
+    wide = LowRankPMF(Schema.from_n_levels([2] * 30), [1], [[[0.5], [0.5]]] * 30)
+    slips = {
+        "given: what is known must be a mapping": lambda: pmf.given("rep"),
+        "values: party must be 2 numbers": lambda: pmf.expect("party", values=["few", "many"]),
+        "sample: n must be a whole number": lambda: pmf.sample(1.5, rng),
+        "sample: rng must be a NumPy generator, .* got 0": lambda: pmf.sample(3, 0),
+        "complete: rng must be a NumPy generator": lambda: pmf.complete([{"party": "rep"}], None),
+        "average: rng must be a NumPy generator": lambda: wide.entropy(rng=7),
+    }
+    for told, slip in slips.items():
+        with pytest.raises(SettingError, match=told):
+            slip()

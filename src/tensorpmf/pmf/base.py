@@ -13,6 +13,7 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorpmf._check import generator, whole_number
 from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError, counted
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
@@ -145,6 +146,8 @@ class PMF(ABC):
         **columns
             A level, or a set of levels, by column name.
         """
+        if not isinstance(known, Mapping | None):
+            raise SettingError("given", "what is known", "a mapping from column names to levels", known)
         evidence = read_evidence(self.schema, {**(known or {}), **columns})
         remaining = [ix for ix in range(len(self.schema)) if ix not in evidence or evidence[ix].is_set]
         if not remaining:
@@ -251,9 +254,8 @@ class PMF(ABC):
         rng
             Where randomness comes from.
         """
-        if n < 0:
-            raise SettingError("sample", "n", ">= 0", n)
-        return CategoricalTable.from_codes(self._completed(self._nothing_known(n), rng), schema=self.schema)
+        nothing, rng = self._nothing_known(whole_number("sample", "n", n, at_least=0)), generator("sample", rng)
+        return CategoricalTable.from_codes(self._completed(nothing, rng), schema=self.schema)
 
     def complete(self, rows: RowsLike, rng: np.random.Generator, *, unknown: Unknown = "error") -> CategoricalTable:
         """Draw the missing cells of rows, each row's jointly, given its observed cells.
@@ -269,7 +271,7 @@ class PMF(ABC):
         unknown
             What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
         """
-        known = read_rows(rows, self.schema, unknown)
+        known, rng = read_rows(rows, self.schema, unknown), generator("complete", rng)
         self._refuse(known, np.isneginf(self._log_prob(known)))
         return CategoricalTable.from_codes(self._completed(known, rng), weights=known.weights, schema=self.schema)
 
@@ -293,9 +295,7 @@ class PMF(ABC):
         """
         if n_cells(self.schema.n_levels) <= MOST_CELLS:
             return exact_mean(function, self.log_prob, self.schema.n_levels)
-        if n_draws < 2:
-            raise SettingError("average", "n_draws", ">= 2", n_draws)
-        rng = np.random.default_rng(0) if rng is None else rng
+        n_draws, rng = whole_number("average", "n_draws", n_draws, at_least=2), generator("average", rng, optional=True)
         values = np.empty(n_draws)
         for block in blocks_of(n_draws):
             values[block] = function(self._completed(self._nothing_known(block.stop - block.start), rng))
@@ -377,9 +377,15 @@ class PMF(ABC):
         return self.conditional(column, rows, unknown=unknown)
 
     def _values(self, column: str, values: ArrayLike | None) -> Floats:
-        numbers = self.schema[column].values if values is None else np.asarray(values, dtype=np.float64)
-        if numbers.shape != (self.schema[column].n_levels,):
-            raise SettingError("values", column, f"{self.schema[column].n_levels} numbers, one a level", values)
+        if values is None:
+            return self.schema[column].values
+        n_levels = self.schema[column].n_levels
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.empty(0)
+        if numbers.shape != (n_levels,):
+            raise SettingError("values", column, f"{n_levels} numbers, one a level", values)
         return numbers
 
     def _refuse(

@@ -6,6 +6,7 @@ from math import expm1, inf, isinf, log, log1p
 
 import numpy as np
 
+from tensorpmf._check import generator
 from tensorpmf.errors import SchemaMismatchError, SettingError
 from tensorpmf.pmf.base import N_DRAWS, PMF
 from tensorpmf.pmf.estimate import Estimate, cells
@@ -46,7 +47,7 @@ def kl_divergence(
     if not 0 <= floor < 1:
         raise SettingError("kl_divergence", "floor", "at least 0 and below 1", floor)
     _require_same_columns(p, q)
-    rng = np.random.default_rng(0) if rng is None else rng
+    rng = generator("kl_divergence", rng, optional=True)
     divergence = p.average(lambda codes: p.log_prob(codes) - q.log_prob(codes), n_draws=n_draws, rng=rng)
     if not (isinf(divergence) and floor):
         return divergence
@@ -119,6 +120,10 @@ def _log_inner(p: LowRankPMF, q: LowRankPMF) -> float:
 
 
 def _require_same_columns(p: PMF, q: PMF) -> None:
+    given: dict[str, object] = {"p": p, "q": q}
+    for name, pmf in given.items():
+        if not isinstance(pmf, PMF):
+            raise SettingError("comparing PMFs", name, "a PMF, such as result.pmf", pmf)
     for of_p, of_q in zip(p.schema.columns, q.schema.columns, strict=False):
         if (of_p.name, of_p.levels) != (of_q.name, of_q.levels):
             raise SchemaMismatchError(

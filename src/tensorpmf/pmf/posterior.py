@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorpmf._check import generator, whole_number
 from tensorpmf.errors import NotADistributionError, SettingError, counted
 from tensorpmf.kernels.estep import LogTables, log_normaliser
 from tensorpmf.kernels.stacked import column_sums, spread, stack, unstack
@@ -114,8 +115,7 @@ class DirichletPosterior:
         rng
             Where randomness comes from.
         """
-        if n < 0:
-            raise SettingError("draw", "n", ">= 0", n)
+        n, rng = whole_number("draw", "n", n, at_least=0), generator("draw", rng)
         return [self._drawn(rng) for _ in range(n)]
 
     def _drawn(self, rng: np.random.Generator) -> LowRankPMF:
@@ -159,9 +159,8 @@ class DirichletPosterior:
         """
         if not 0 < level < 1:
             raise SettingError("interval", "level", "between 0 and 1", level)
-        if n_draws < 2:
-            raise SettingError("interval", "n_draws", ">= 2", n_draws)
-        rng = np.random.default_rng(0) if rng is None else rng
+        n_draws = whole_number("interval", "n_draws", n_draws, at_least=2)
+        rng = generator("interval", rng, optional=True)
         answers = np.array([query(self._drawn(rng)) for _ in range(n_draws)], dtype=np.float64)
         low, high = np.quantile(answers, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return Interval(low, high)
