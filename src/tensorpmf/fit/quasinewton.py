@@ -180,7 +180,7 @@ def inner(a: Floats, b: Floats) -> float:
 
 def _curves(move: Floats, fall: Floats) -> bool:
     """Whether the gradient fell along a move, as it does where the objective is concave."""
-    return inner(move, fall) > 1e-10 * (inner(move, move) * inner(fall, fall)) ** 0.5
+    return inner(move, fall) > 1e-10 * float(inner(move, move) * inner(fall, fall)) ** 0.5
 
 
 def direction(
@@ -188,7 +188,7 @@ def direction(
 ) -> Floats:
     """Return the direction of ascent: the two-loop recursion on pairs of (move, fall of the gradient)."""
     ahead = gradient.copy()
-    shares = []
+    shares: list[float] = []
     for move, fall in reversed(memory):
         shares.append(inner(move, ahead) / inner(move, fall))
         ahead -= shares[-1] * fall

@@ -122,7 +122,7 @@ def fit_tilt(cells: Cells, values: Floats, rank: int, ridge: float, rng: np.rand
     across = Cells(cells.column_ix, cells.row_ix, cells.base, cells.codes, (n_columns, cells.shape[0]))
     loadings = np.c_[np.ones(n_columns), rng.normal(0.0, LOUDNESS, (n_columns, rank))]
     tilt = Tilt(scale, np.zeros(n_columns), loadings, ridge)
-    theta = np.zeros(len(cells.codes))
+    theta, rows = np.zeros(len(cells.codes)), np.zeros((cells.shape[0], 1 + rank))
     for outer in range(N_OUTER):
         response, weight = _working(cells, theta, scale)
         for _ in range(N_INNER if outer == 0 else N_INNER // 2):
@@ -166,4 +166,4 @@ def _ridge(cells: Cells, response: Floats, weight: Floats, regressors: Floats, r
     squares = (regressors[:, :, None] * regressors[:, None, :]).reshape(-1, k * k)
     gram = np.asarray(csr_array((weight, indices), shape=cells.shape) @ squares).reshape(-1, k, k)
     moment = np.asarray(csr_array((weight * response, indices), shape=cells.shape) @ regressors)
-    return np.asarray(np.linalg.solve(gram + ridge * np.eye(k), moment[:, :, None])[:, :, 0])
+    return np.linalg.solve(gram + ridge * np.eye(k), moment[:, :, None])[:, :, 0].astype(np.float64, copy=False)

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln
 
 from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
@@ -91,9 +90,10 @@ class VBState:
         """E[log λ] of the live components, and the divergence of all weights: an empty one differs in nothing."""
         alpha, n_all = self.alpha_weights, len(self.weights) + self.n_empty
         total = self.weights.sum() + self.n_empty * alpha
-        log_weights = digamma(self.weights) - digamma(total)
-        log_beta_prior = len(self.weights) * gammaln(alpha) - gammaln(n_all * alpha)
-        log_beta_posterior = gammaln(self.weights).sum() - gammaln(total)
+        log_weights = dirichlet.digamma(self.weights) - dirichlet.digamma(np.array([total]))
+        of_one, of_all, of_total = dirichlet.log_gamma(np.array([alpha, n_all * alpha, total]))
+        log_beta_prior = len(self.weights) * of_one - of_all
+        log_beta_posterior = dirichlet.log_gamma(self.weights).sum() - of_total
         return log_weights, float(log_beta_prior - log_beta_posterior + ((self.weights - alpha) * log_weights).sum())
 
 
