@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 import numpy as np
 
 from tensorpmf._check import whole_number
 from tensorpmf.errors import SettingError
-from tensorpmf.fit.contract import Algorithm, Reduce
+from tensorpmf.fit.contract import Algorithm, Info, Reduce
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
@@ -25,6 +25,10 @@ from tensorpmf.rank.heldout import Loss, Questions, log_loss, split_rows
 from tensorpmf.rank.selection import Candidate, RankSelection
 from tensorpmf.table.schema import Schema
 from tensorpmf.table.table import CategoricalTable
+
+if TYPE_CHECKING:
+    from tensorpmf.kernels.rows import Rows
+    from tensorpmf.pmf.posterior import DirichletPosterior
 
 HELD_OUT = ("validation", "validation-error")
 """Criteria that need rows the models have not seen."""
@@ -240,7 +244,7 @@ class Search:
         algorithm = at_rank(self.algorithm, rank)
         if not hasattr(algorithm, "start_from"):
             return []
-        result, seconds = self._fit(cast("Algorithm[Any, Any]", Near(algorithm, near)), 1)
+        result, seconds = self._fit(Near(algorithm, near), 1)
         return [(replace(result, algorithm=algorithm), seconds)]
 
     def _fit(self, algorithm: Algorithm[Any, Any], n_starts: int) -> Timed:
@@ -283,19 +287,35 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Near:
+class Near(Algorithm[Any, Any]):
     """An algorithm whose starting point is near a model; in all else the algorithm itself."""
 
     algorithm: Any
     pmf: PMF
 
-    def runner(self) -> Near:
-        """Return what is iterated, from the same starting point."""
-        return Near(self.algorithm.runner(), self.pmf)
-
     def start(self, schema: Schema, rng: np.random.Generator) -> Any:
         """Return the starting point near the model."""
         return self.algorithm.start_from(self.pmf, rng)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.algorithm, name)
+    def summarise(self, block: Rows, state: Any) -> Any:
+        """Return the algorithm's own statistics."""
+        return self.algorithm.summarise(block, state)
+
+    def update(self, state: Any, stats: Any) -> tuple[Any, Info]:
+        """Take the algorithm's own step."""
+        after: tuple[Any, Info] = self.algorithm.update(state, stats)
+        return after
+
+    def reads_data(self, state: Any) -> bool:
+        """Whether the algorithm's own step does."""
+        return bool(self.algorithm.reads_data(state))
+
+    def notes(self, schema: Schema, rank: int) -> tuple[str, ...]:
+        """Return the algorithm's own."""
+        notes: tuple[str, ...] = self.algorithm.notes(schema, rank)
+        return notes
+
+    def finish(self, state: Any) -> PMF | DirichletPosterior:
+        """Return the algorithm's own model."""
+        model: PMF | DirichletPosterior = self.algorithm.finish(state)
+        return model
