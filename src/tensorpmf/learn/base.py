@@ -154,15 +154,13 @@ class PMFEstimator(BaseEstimator):
         check_is_fitted(self)
         rows = self._checked(X, reset=False)
         if not (is_frame(rows) and hasattr(self, "feature_names_in_")):
-            array = np.asarray(rows)
+            array: NDArray[Any] = np.asarray(rows)
             rows = {name: array[:, ix] for ix, name in enumerate(self.schema_.names[: self.n_features_in_])}
         return self.schema_.encode(rows, unknown="missing")
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return a data frame as it is, anything else as an array, and let scikit-learn look at names and numbers."""
-        rows = X if not isinstance(X, list | tuple) or np.asarray(X).dtype.kind != "U" else np.array(X, dtype=object)
-        if not is_frame(rows):  # of a list with texts NumPy would make texts altogether, "nan" and "1.0" among them
-            rows = check_array(rows, dtype=None, ensure_all_finite="allow-nan", estimator=self)
+        rows = X if is_frame(X) else check_array(plain(X), dtype=None, ensure_all_finite="allow-nan", estimator=self)
         return validate_data(self, rows, reset=reset, skip_check_array=True)
 
     def _randomness(self, random_state: RandomState = None) -> np.random.Generator:
@@ -174,6 +172,12 @@ class PMFEstimator(BaseEstimator):
 def is_frame(rows: object) -> bool:
     """Whether rows are a data frame, whose columns have names and types of their own."""
     return hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__dataframe__")
+
+
+def plain(rows: Any) -> Any:
+    """Return rows that are no data frame; of a list with texts NumPy would make texts altogether, NaN among them."""
+    made_text = not hasattr(rows, "__array__") and np.asarray(rows).dtype.kind == "U"
+    return np.array(rows, dtype=object) if made_text else rows
 
 
 def taken(rows: Any, positions: NDArray[np.intp]) -> Any:
