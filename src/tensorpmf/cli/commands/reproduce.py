@@ -26,9 +26,7 @@ MARK = Path("experiments", "harness.py")
 )
 @click.option("--into", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Where results go.")
 @click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True, help="Trials at once.")
-@click.option(
-    "--draw", is_flag=True, help="Draw the figure again, from the summary in --into or the committed one."
-)
+@click.option("--draw", is_flag=True, help="Draw the figure again, from the summary in --into or the committed one.")
 @json_option
 def command(name: str | None, profile: str, into: Path | None, processes: int, draw: bool, as_json: bool) -> None:
     """Run one of the paper's experiments again; without a name, list them.
