@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.kernels.cases import Case, assert_same, cases, compressed, over_blocks, some_codes, some_tables
 
 from tensorpmf.kernels import estep, isa, reference
+from tensorpmf.kernels.blocks import cut
 from tensorpmf.kernels.estep import Counts, LogTables
 from tensorpmf.kernels.packing import Packing
 from tensorpmf.kernels.rows import Rows
@@ -42,7 +43,7 @@ def test_every_form_of_the_rows_gives_the_counts_of_the_twin(name: str, case: Ca
         for rows in (case.rows, compressed(case.rows), case.rows.merged(), compressed(case.rows).merged()):
             assert_same(estep.accumulate(rows, case.tables), expected, case.rows.total_weight)
         for rows in (case.rows, compressed(case.rows)):
-            assert_same(over_blocks(rows.blocks(4), case.tables), expected, case.rows.total_weight)
+            assert_same(over_blocks(cut(rows, 4), case.tables), expected, case.rows.total_weight)
 
 
 @every_isa
@@ -50,7 +51,7 @@ def test_every_form_of_the_rows_gives_the_counts_of_the_twin(name: str, case: Ca
 def test_single_precision_is_single_precise(name: str, case: Case) -> None:
     expected = reference.accumulate(case.rows, case.tables)
     with isa.using(name):
-        for rows in ([case.rows], case.rows.blocks(2)):
+        for rows in ([case.rows], cut(case.rows, 2)):
             assert_same(over_blocks(rows, case.single().tables), expected, case.rows.total_weight, precision=3e-6)
 
 
@@ -138,10 +139,10 @@ def test_long_tables_agree_with_the_twin(
     expected = reference.accumulate(rows, tables)
     with isa.using(name):
         assert_same(estep.accumulate(rows, tables), expected, rows.total_weight)
-        assert_same(over_blocks(rows.blocks(2), tables), expected, rows.total_weight)
-        assert_same(over_blocks(compressed(rows).blocks(2), tables), expected, rows.total_weight)
+        assert_same(over_blocks(cut(rows, 2), tables), expected, rows.total_weight)
+        assert_same(over_blocks(cut(compressed(rows), 2), tables), expected, rows.total_weight)
         single = LogTables(tables.log_weights, tables.log_factors, "single")
-        assert_same(over_blocks(rows.blocks(2), single), expected, rows.total_weight, precision=1e-5)
+        assert_same(over_blocks(cut(rows, 2), single), expected, rows.total_weight, precision=1e-5)
 
 
 @every_isa
@@ -156,7 +157,7 @@ def test_thousands_of_columns_do_not_underflow(
     expected = reference.accumulate(rows, tables)
     assert np.isfinite(expected.log_norm)
     with isa.using(name):
-        for blocks in ([rows], rows.blocks(), [compressed(rows)]):
+        for blocks in ([rows], cut(rows), [compressed(rows)]):
             assert_same(over_blocks(blocks, tables), expected, 20.0)
 
 
@@ -171,7 +172,7 @@ def test_rows_too_improbable_for_a_product_are_done_in_logs(
     rows = Rows.from_codes(some_codes(rng, n_levels, 60, 0.1), n_levels, rng.gamma(1.0, 1.0, 60))
     expected = reference.accumulate(rows, tables)
     with isa.using(name):
-        for blocks in ([rows], rows.blocks(2), [compressed(rows)]):
+        for blocks in ([rows], cut(rows, 2), [compressed(rows)]):
             assert_same(over_blocks(blocks, tables), expected, 1e3, precision=1e-12 if precision == "double" else 1e-5)
         log_norm = reference.log_normaliser(rows, tables)
         np.testing.assert_allclose(estep.log_normaliser(rows, tables), log_norm, rtol=1e-6)
@@ -184,7 +185,7 @@ def test_an_impossible_row_belongs_to_nobody(name: str) -> None:
     with isa.using(name):
         np.testing.assert_allclose(estep.log_normaliser(rows, tables), [np.log(0.5), -np.inf, np.log(0.5)])
         np.testing.assert_array_equal(estep.responsibilities(rows, tables), [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-        for counted in (rows, rows.blocks(1)[0]):
+        for counted in (rows, cut(rows, 1)[0]):
             counts = estep.accumulate(counted, tables)
             assert counts.log_norm == -np.inf
             np.testing.assert_array_equal(counts.factors, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -213,7 +214,7 @@ def test_rows_that_show_nothing_are_shared_by_weight(rng: np.random.Generator) -
 
 def test_no_rows_count_nothing(rng: np.random.Generator) -> None:
     rows, tables = Rows.from_codes(np.zeros((0, 2), dtype=np.int8), [3, 2]), some_tables(rng, [3, 2], 5)
-    for block in (rows, compressed(rows), *rows.blocks()):
+    for block in (rows, compressed(rows), *cut(rows)):
         assert_same(estep.accumulate(block, tables), Counts(np.zeros(5), np.zeros((5, 5)), 0.0), 0.0)
     assert estep.log_normaliser(rows, tables).shape == (0,)
     assert estep.responsibilities(rows, tables).shape == (0, 5)
@@ -226,7 +227,7 @@ def test_a_row_twice_is_a_row_of_weight_two(case: Case) -> None:
     heavy = Rows.from_codes(case.rows.dense(), case.rows.n_levels, 2 * weights)
     expected = estep.accumulate(heavy, case.tables)
     assert_same(estep.accumulate(twice, case.tables), expected, twice.total_weight)
-    assert_same(over_blocks(twice.blocks(1), case.tables), expected, twice.total_weight)
+    assert_same(over_blocks(cut(twice, 1), case.tables), expected, twice.total_weight)
 
 
 @given(case=cases())
@@ -244,12 +245,12 @@ def test_the_same_rows_give_the_same_bits_from_any_thread(rng: np.random.Generat
     rows = Rows.from_codes(some_codes(rng, n_levels, 20_000, 0.2), n_levels)
     with isa.using(name):
         tables = some_tables(rng, n_levels, 11)
-        blocks = rows.blocks(8)
+        blocks = cut(rows, 8)
         assert len(blocks) > 1
         alone = [estep.accumulate(block, tables) for block in blocks]
         with ThreadPoolExecutor(4) as pool:
             again = LogTables(tables.log_weights, tables.log_factors)
-            together = list(pool.map(lambda block: estep.accumulate(block, again), [*blocks, *rows.blocks(8)]))
+            together = list(pool.map(lambda block: estep.accumulate(block, again), [*blocks, *cut(rows, 8)]))
     for one, other in zip([*alone, *alone], together, strict=True):
         np.testing.assert_array_equal(one.weights, other.weights)
         np.testing.assert_array_equal(one.factors, other.factors)
@@ -268,7 +269,7 @@ def test_views_of_any_stride_are_read_where_they_lie(rng: np.random.Generator) -
 def test_blocks_and_tables_travel_between_processes(rng: np.random.Generator) -> None:
     for n_levels, missing in (([10] * 4, 0.0), ([4] * 40, 0.7)):
         tables = some_tables(rng, n_levels, 3)
-        for block in Rows.from_codes(some_codes(rng, n_levels, 3_000, missing), n_levels).blocks(2):
+        for block in cut(Rows.from_codes(some_codes(rng, n_levels, 3_000, missing), n_levels), 2):
             here = estep.accumulate(block, tables)
             there_block, there_tables = pickle.loads(pickle.dumps((block, tables)))
             there = estep.accumulate(there_block, there_tables)
@@ -283,7 +284,7 @@ def test_nothing_the_caller_owns_is_changed(rng: np.random.Generator) -> None:
     for array in owned:
         array.setflags(write=False)
     rows = Rows.from_codes(codes, [3, 4])
-    over_blocks(rows.blocks(2), tables)
+    over_blocks(cut(rows, 2), tables)
     estep.responsibilities(rows, tables)
     for array, copy in zip(owned, before, strict=True):
         np.testing.assert_array_equal(array, copy)

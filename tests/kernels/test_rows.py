@@ -10,6 +10,7 @@ from tests.kernels.cases import Case, cases, compressed
 
 from tensorpmf.errors import InputError
 from tensorpmf.kernels import merging
+from tensorpmf.kernels.blocks import cut
 from tensorpmf.kernels.rows import CodeOutOfRangeError, Rows
 
 
@@ -138,7 +139,7 @@ def test_rows_whose_hashes_collide_are_still_told_apart(monkeypatch: pytest.Monk
 @given(case=cases(), n_blocks=st.sampled_from([1, 3, 8]))
 def test_blocks_hold_the_rows_among_them(case: Case, n_blocks: int) -> None:
     for rows in (case.rows, compressed(case.rows)):
-        blocks = rows.blocks(n_blocks)
+        blocks = cut(rows, n_blocks)
         assert len(blocks) in (1, 2, 4, 8)
         assert len(blocks) <= n_blocks
         found: dict[tuple[int, ...], float] = {}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.kernels.cases import some_codes
 
 from tensorpmf.kernels import blocks as blocks_module
-from tensorpmf.kernels.blocks import power_of_two
+from tensorpmf.kernels.blocks import cut, power_of_two
 from tensorpmf.kernels.packing import best_groups, cheapest, first_fit, listed
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.sorting import Sorter, pieces, radix_argsort
@@ -83,7 +83,7 @@ def test_long_tables_are_sorted_in_batches(rng: np.random.Generator, monkeypatch
     monkeypatch.setattr(blocks_module, "BLOCK_NS", 1.0)
     monkeypatch.setattr(blocks_module, "BLOCK_STATE_NS", 1.0)
     codes = some_codes(rng, [4, 3, 5, 2], 10_000, 0.2)
-    blocks = Rows.from_codes(codes, [4, 3, 5, 2]).blocks(16)
+    blocks = cut(Rows.from_codes(codes, [4, 3, 5, 2]), 16)
     assert len(blocks) == 16
     assert len({id(block.packing) for block in blocks}) == 1
     found = np.concatenate([block.dense() for block in blocks])
@@ -98,9 +98,9 @@ def test_long_tables_are_sorted_in_batches(rng: np.random.Generator, monkeypatch
 
 def test_a_table_too_large_for_an_index_goes_without(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = Rows.from_codes(some_codes(rng, [2] * 40, 3_000, 0.0), [2] * 40)
-    assert rows.blocks(1)[0].indexed
+    assert cut(rows, 1)[0].indexed
     monkeypatch.setattr(blocks_module, "INDEX_BYTES", 1_000)
-    assert not rows.blocks(1)[0].indexed
+    assert not cut(rows, 1)[0].indexed
 
 
 @given(n_rows=st.integers(0, 100), n_pieces=st.integers(1, 12))

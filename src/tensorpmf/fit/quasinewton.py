@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
@@ -180,7 +181,7 @@ def inner(a: Floats, b: Floats) -> float:
 
 def _curves(move: Floats, fall: Floats) -> bool:
     """Whether the gradient fell along a move, as it does where the objective is concave."""
-    return inner(move, fall) > 1e-10 * float(inner(move, move) * inner(fall, fall)) ** 0.5
+    return inner(move, fall) > 1e-10 * sqrt(inner(move, move) * inner(fall, fall))
 
 
 def direction(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorpmf._check import whole_number
 from tensorpmf.fit.contract import Stats
+from tensorpmf.kernels.blocks import cut
 from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.table.table import CategoricalTable
 
@@ -103,7 +104,7 @@ class LocalReduce:
         """Return the blocks of one part."""
         if part not in self._blocks:
             rows = self._rows if self.n_parts == 1 else self._rows.take(slice(part, None, self.n_parts))
-            self._blocks[part] = rows.blocks(n_blocks_for(rows.n_rows))
+            self._blocks[part] = cut(rows, n_blocks_for(rows.n_rows))
         return self._blocks[part]
 
     def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any, part: int | None = None) -> Stats:

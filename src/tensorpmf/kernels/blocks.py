@@ -26,15 +26,17 @@ SORT_AT_ONCE = 1 << 19
 """Rows sorted together at most, so that sorting needs little memory beside the table's."""
 
 
-def blocks_of(rows: Rows, n_most: int = MOST_BLOCKS) -> list[Rows]:
-    """Return a power of two of blocks; which row is in which is nobody's business.
+def cut(rows: Rows, n_most: int = MOST_BLOCKS) -> list[Rows]:
+    """Return rows cut into a power of two of blocks, sorted, merged and packed where that makes a pass faster.
+
+    Which row is in which block is nobody's business: only sums over all blocks are those of the rows.
 
     Parameters
     ----------
     rows
         The rows.
     n_most
-        How many blocks at most.
+        How many blocks at most; by default as many as are worth a call.
     """
     return _sorted_blocks(rows, n_most) or _blocks_as_they_come(rows, n_most)
 

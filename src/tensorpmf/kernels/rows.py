@@ -33,7 +33,7 @@ class CodeOutOfRangeError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a categorical table: dense codes, or only the observed cells, compressed; or sorted, by :meth:`blocks`.
+    """Rows of a categorical table: dense codes, or only observed cells, compressed; or sorted, by ``kernels.blocks``.
 
     Make one with :meth:`from_codes` or :meth:`from_csr`, which check what they are given.
 
@@ -205,7 +205,7 @@ class Rows:
             span = slice(int(indptr[ix[0]]), int(indptr[ix[-1] + 1]))
             columns, values = columns[span], values[span]
         else:
-            chosen: Ints = np.repeat(indptr[ix] - starts[:-1], lengths) + np.arange(starts[-1])
+            chosen: Ints = np.repeat(indptr[ix] - starts[:-1], lengths) + np.arange(int(starts[-1]))
             columns, values = columns[chosen], values[chosen]
         return Rows(self.n_levels, indptr=starts, columns=columns, values=values, weights=weights)
 
@@ -213,20 +213,6 @@ class Rows:
         """Return rows in which identical rows became one weighted row; every statistic stays the same."""
         first, weights = merge(self)
         return self if len(first) == self.n_rows else replace(self.take(first), weights=weights)
-
-    def blocks(self, n_blocks: int | None = None) -> list[Rows]:
-        """Return the rows cut into blocks for many passes: sorted, merged and packed where that makes a pass faster.
-
-        Which row is in which block is nobody's business: only sums over all blocks are those of the rows.
-
-        Parameters
-        ----------
-        n_blocks
-            How many blocks at most; there is always a power of two of them. By default as many as are worth a call.
-        """
-        from tensorpmf.kernels.blocks import blocks_of
-
-        return blocks_of(self) if n_blocks is None else blocks_of(self, n_blocks)
 
     @cached_property
     def packing(self) -> Packing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Self, overload
+from typing import Self, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -146,7 +146,7 @@ class PMF(ABC):
         **columns
             A level, or a set of levels, by column name.
         """
-        if not isinstance(known, Mapping | None):
+        if not isinstance(cast("object", known), Mapping | None):
             raise SettingError("given", "what is known", "a mapping from column names to levels", known)
         evidence = read_evidence(self.schema, {**(known or {}), **columns})
         remaining = [ix for ix in range(len(self.schema)) if ix not in evidence or evidence[ix].is_set]
