@@ -67,6 +67,22 @@ def test_the_bound_never_falls(accelerate: bool, outage: float) -> None:
     assert np.diff(result.trace.elbo).min() >= -1e-9 * abs(result.objective)
 
 
+def test_the_bound_never_falls_where_few_rows_weigh_much(rng: np.random.Generator) -> None:
+    codes = rng.integers(0, 3, size=(60, 4))  # of two levels nothing is seen: towards infinity the bound is flat
+    table = tp.CategoricalTable.from_codes(codes, n_levels=[5] * 4, weights=np.full(60, 1e6))
+    for seed in range(3):
+        trace = tp.fit(table, seed=seed).trace
+        assert np.diff(trace.elbo).min() >= -1e-12 * np.abs(trace.elbo).max()
+
+
+def test_no_jump_leads_to_impossible_concentrations(rng: np.random.Generator) -> None:
+    state = random_state(rng, tp.Schema.from_n_levels([2, 3]), 4, 1e-6)
+    for away in (-800.0, 800.0):
+        jumped = tp.VB().from_vector(np.full(4 + 5 * 4, away), state)
+        np.testing.assert_array_equal(jumped.weights, 1e-6 + (away > 0) * state.weights.sum())
+        np.testing.assert_array_equal(jumped.factors, 0.7 + (away > 0) * state.weights.sum())
+
+
 def test_dropping_dead_components_does_not_change_the_bound(rng: np.random.Generator) -> None:
     n_levels = [3, 4, 2]
     schema = Schema.from_n_levels(n_levels)

@@ -162,7 +162,7 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         if not memory or not inner(here.gradient, jump) > 0:
             return QuasiNewtonState(here.after, accepted=here)
         jump *= min(1.0, LONGEST_JUMP / float(np.abs(jump).max()))
-        point = self.algorithm.from_vector(here.vector + jump, state.point)
+        point = self.algorithm.from_vector(here.vector + jump, here.after)
         return QuasiNewtonState(point, accepted=here, jump=jump, memory=memory)
 
     def _step_back(self, state: QuasiNewtonState, accepted: Accepted) -> QuasiNewtonState:

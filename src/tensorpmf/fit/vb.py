@@ -195,13 +195,18 @@ class VB(Algorithm[VBState, Counts]):
         return np.log(_flat(state.weights, state.factors))
 
     def from_vector(self, vector: Floats, state: VBState) -> VBState:
-        """Return a state from a flat vector; no concentration falls below its prior."""
+        """Return a state from a flat vector, whose concentrations are possible ones.
+
+        None falls below its prior, and none exceeds it by more than all rows weigh: towards infinity the bound is flat,
+        and its terms are so large that their sum says nothing.
+        """
         n_live = len(state.weights)
-        positive = np.exp(np.minimum(vector, 700.0))
+        positive, most = np.exp(np.minimum(vector, 700.0)), state.weights.sum()
+        of_weights, of_factors = state.alpha_weights, state.alpha_factors[:, None]
         return replace(
             state,
-            weights=np.maximum(positive[:n_live], state.alpha_weights),
-            factors=np.maximum(positive[n_live:].reshape(-1, n_live), state.alpha_factors[:, None]),
+            weights=np.clip(positive[:n_live], of_weights, of_weights + most),
+            factors=np.clip(positive[n_live:].reshape(-1, n_live), of_factors, of_factors + most),
         )
 
     def survivors(self, state: VBState) -> NDArray[np.bool_]:
