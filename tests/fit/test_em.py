@@ -55,7 +55,7 @@ def test_the_log_likelihood_never_falls(seed: int, outage: float) -> None:
 def test_the_published_log_likelihood_is_reached(name: str, rank: int) -> None:
     counts, n_levels, known = PUBLISHED[name]
     result = tp.fit(
-        contingency_table(counts, n_levels), tp.SQUAREM(tp.EM(rank)), n_starts=5, tolerance=1e-11, n_threads=1
+        contingency_table(counts, n_levels), tp.SQUAREM(tp.EM(rank)), n_starts=10, tolerance=1e-11, n_threads=1
     )
     digits = len(str(known[rank]).partition(".")[2])
     assert round(result.objective, digits) == known[rank]
