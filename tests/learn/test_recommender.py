@@ -12,7 +12,14 @@ from scipy.sparse import coo_array, csr_matrix
 
 import tensorpmf as tp
 from tensorpmf.data import Dataset
-from tensorpmf.errors import DuplicateCellError, InputError, SettingError
+from tensorpmf.errors import (
+    DuplicateCellError,
+    InputError,
+    NoRowsError,
+    NotNumericError,
+    SettingError,
+    UnknownLevelError,
+)
 from tensorpmf.learn import PMFRecommender
 from tensorpmf.typing import Floats
 
@@ -157,6 +164,42 @@ def test_what_are_no_ratings_is_refused(lines: list[Line]) -> None:
         PMFRecommender().fit(np.zeros((4, 1)), [1, 2, 3, 4])
     with pytest.raises(DuplicateCellError):
         PMFRecommender().fit([*lines, lines[0]])
+
+
+def test_ratings_that_are_not_there_are_left_out(lines: list[Line], recommender: PMFRecommender) -> None:
+    expected = recommender.predict([("u3", "Brazil")])
+    for none in (None, np.nan, pd.NA):
+        more = [*lines, ("u0", "Unheard of", none), ("nobody", "Brazil", none)]
+        again = PMFRecommender().fit(more)
+        assert again.items_.tolist() == FILMS
+        assert "nobody" not in again.users_
+        np.testing.assert_allclose(again.predict([("u3", "Brazil")]), expected)
+    frame = pd.DataFrame(more, columns=["who", "what", "stars"]).astype({"stars": "Float64"})
+    np.testing.assert_allclose(PMFRecommender().fit(frame).predict([("u3", "Brazil")]), expected)
+
+
+def test_texts_may_be_ratings_if_they_are_numbers(lines: list[Line], recommender: PMFRecommender) -> None:
+    texts = np.array(lines)  # all texts
+    np.testing.assert_allclose(PMFRecommender().fit(texts).predict(texts[:9, :2]), recommender.predict(texts[:9, :2]))
+    with pytest.raises(NotNumericError, match="column 'rating' holds 'good', which is no number"):
+        PMFRecommender().fit([*lines, ("u0", "Unheard of", "good")])  # type: ignore[list-item]
+
+
+def test_nothing_known_and_nothing_asked_are_no_mistakes(recommender: PMFRecommender) -> None:
+    assert recommender.predict([]).shape == (0,)
+    assert recommender.predict_proba([]).shape == (0, 4)
+    assert recommender.recommend([]) == []
+    assert recommender.recommend(["new"], known=[]) == recommender.recommend(["nobody"])
+
+
+def test_whom_and_what_cannot_be_is_refused(recommender: PMFRecommender) -> None:
+    for users in ("u3", 3):
+        with pytest.raises(SettingError, match="users must be a list of users"):
+            recommender.recommend(users)  # type: ignore[arg-type]
+    with pytest.raises(UnknownLevelError, match=r"'rating' has no level 4\.5\. Known levels: 1\.0, 2\.0"):
+        recommender.recommend(["new"], known=[("new", "Alien", 4.5)])
+    with pytest.raises(NoRowsError):
+        PMFRecommender().fit([])
 
 
 def test_movielens_is_predicted_well_and_fast(real: Callable[[str], Dataset], rng: np.random.Generator) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 
-from tensorpmf.errors import InputError
+from tensorpmf.errors import InputError, NotNumericError, UnknownLevelError
 from tensorpmf.learn.base import is_frame
-from tensorpmf.table.schema import Schema
+from tensorpmf.table.schema import Column, Schema
+from tensorpmf.table.source import factor_of
 from tensorpmf.table.table import CategoricalTable
-from tensorpmf.typing import Ints
+from tensorpmf.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class Triples:
         if hasattr(X, "tocoo"):
             entries = X.tocoo()
             return cls(entries.row.tolist(), entries.col.tolist(), np.asarray(entries.data, dtype=np.float64))
-        columns = columns_of(X)
+        columns: list[Any] = columns_of(X) or [[] for _ in range(2 + rated)]
         if rated and y is None and len(columns) == 3:
             y = columns.pop()
         if len(columns) != 2 or (rated and y is None):
@@ -60,7 +62,15 @@ class Triples:
                 f" and {'no' if y is None else 'a'} y.",
                 hint="fit([(user, item), …], ratings), or fit([(user, item, rating), …]), or fit(sparse_matrix).",
             )
-        return cls(columns[0], columns[1], np.asarray([] if y is None else y, dtype=np.float64))
+        users, items = columns
+        return cls(users, items, numbers_of(y)).given() if rated else cls(users, items, np.empty(0))
+
+    def given(self) -> Triples:
+        """Return those that have a rating; None, NaN and null are none."""
+        given = ~np.isnan(self.ratings)
+        if given.all() or len(given) != len(self.users):  # of lists that do not fit together others complain
+            return self
+        return Triples(list(compress(self.users, given)), list(compress(self.items, given)), self.ratings[given])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +104,46 @@ class Evidence:
         labels
             (n_items,) the items that its columns stand for.
         """
+        check_scale(rated.ratings, schema.columns[0])
         users = {user: ix for ix, user in enumerate(dict.fromkeys(rated.users))}
         items = {item: ix for ix, item in enumerate(labels.tolist())}
         user_ix, item_ix = positions(rated.users, users), positions(rated.items, items)
         kept = item_ix >= 0
         cells = (rated.ratings[kept], (user_ix[kept], item_ix[kept]))
         return cls(users, items, schema.encode(coo_array(cells, shape=(len(users) + 1, len(items)))))
+
+
+def numbers_of(ratings: Any) -> Floats:
+    """Return ratings as numbers, texts such as ``"4.5"`` too; NaN where there is none.
+
+    Parameters
+    ----------
+    ratings
+        (n_ratings,) ratings.
+    """
+    factor = factor_of("rating", ratings)
+    numbers = np.empty(len(factor.labels))
+    for ix, label in enumerate(factor.labels.tolist()):
+        try:
+            numbers[ix] = float(label)
+        except (TypeError, ValueError):
+            raise NotNumericError("rating", label, "cannot be predicted") from None
+    return factor.spread(numbers, np.nan)
+
+
+def check_scale(ratings: Floats, column: Column) -> None:
+    """Raise an error if some rating is none of those that a column has; into bins any number goes.
+
+    Parameters
+    ----------
+    ratings
+        (n_ratings,) numbers.
+    column
+        The ratings of an item.
+    """
+    strange = np.setdiff1d(ratings, column.values)
+    if strange.size and column.edges is None:
+        raise UnknownLevelError("rating", float(strange[0]), column.values.tolist())
 
 
 def columns_of(lines: Any) -> list[Any]:

@@ -171,6 +171,8 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         """
         check_is_fitted(self)
         n = whole_number("recommend", "n", n, at_least=1)
+        if isinstance(users, str) or not np.iterable(users):
+            raise SettingError("recommend", "users", "a list of users", users)
         evidence = self._evidence(known)
         user_ix = positions(users, evidence.users)
         blocks = [user_ix[start : start + USERS_AT_ONCE] for start in range(0, len(user_ix), USERS_AT_ONCE)]
