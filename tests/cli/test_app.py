@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
@@ -48,6 +49,27 @@ MISTAKES = [
     ["query", "MODEL", "--given", "species=setosa", "--marginal", "species"],
     ["query", "MODEL", "--expect", "species"],
     ["sample", "MODEL", "-n", "-1"],
+    ["classify", "MODEL", "fine.csv"],
+    ["classify", "MODEL", "fine.csv", "--target", "absent"],
+    ["classify", "MODEL", "fine.csv", "--target", "species"],
+    ["classify", "MODEL", "absent.csv", "--target", "species"],
+    ["classify", "MODEL", "iris.csv", "--target", "species", "--output", "absent/out.csv"],
+    ["classify", "MODEL", "strange.csv", "--target", "petal width"],
+    ["classify", "fine.csv", "fine.csv", "--target", "a"],
+    ["impute", "MODEL", "fine.csv"],
+    ["impute", "MODEL", "strange.csv"],
+    ["impute", "MODEL", "iris.csv", "--method", "guess"],
+    ["impute", "absent.pmf", "iris.csv"],
+    ["recommend", "absent.csv"],
+    ["recommend", "fine.csv"],
+    ["recommend", "ratings.csv", "--user", "cyd"],
+    ["recommend", "ratings.csv", "--user", "ann", "--given", "Alien=5"],
+    ["recommend", "ratings.csv", "--given", "Alien=6"],
+    ["recommend", "ratings.csv", "--given", "Dracula=5"],
+    ["recommend", "ratings.csv", "-n", "0"],
+    ["recommend", "words.csv"],
+    ["recommend", "MODEL", "--user", "ann"],
+    ["recommend", "MODEL"],
     ["demo", "--output", "absent/iris.png"],
 ]
 
@@ -61,6 +83,10 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
     Path("ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
     Path("numbers.csv").write_text("a,b\n" + "".join(f"{ix / 7},{ix % 2}\n" for ix in range(50)))
     Path("fine.csv").write_text("a,b\n" + "x,1\ny,2\n" * 5)
+    Path("iris.csv").write_text("petal length\n1.5\n")
+    Path("strange.csv").write_text("species\nrose\n")
+    Path("ratings.csv").write_text("user,film,stars\nann,Alien,5\nann,Brazil,1\nbob,Alien,4\n")
+    Path("words.csv").write_text("user,film,stars\nann,Alien,good\nann,Brazil,bad\nbob,Alien,good\n")
     done = call(*(str(model) if argument == "MODEL" else argument for argument in arguments))
     assert done.code == 2
     assert done.out == ""
@@ -78,7 +104,7 @@ def test_no_arguments_and_help_list_every_command(call: Callable) -> None:
     assert all(f"\n  {name} " in bare.out for name in names)
 
 
-@pytest.mark.parametrize("command", ["", "fit", "query", "sample", "demo"])
+@pytest.mark.parametrize("command", ["", *(module.name for module in iter_modules(commands.__path__))])
 def test_help_fits_80_columns(command: str, call: Callable) -> None:
     done = call(*command.split(), "--help")
     assert done.code == 0

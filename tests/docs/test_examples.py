@@ -38,10 +38,20 @@ def steps(session: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder_with_irises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_a_folder_with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = iris()
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     (tmp_path / "iris.csv").write_text("\n".join(lines), "utf-8")
+    (tmp_path / "flowers.csv").write_text("flower,petal width,species\nyours,1.7,\nmine,,setosa\n", "utf-8")
+    tastes = {"ann": [5, 4, 1, 2], "bob": [1, 2, 5, 4]}
+    ratings = [
+        f"{user}{number or ''},{film},{stars}"
+        for number in range(30)
+        for user, ratings in tastes.items()
+        for film, stars in zip(["Alien", "Brazil", "Casablanca", "Dracula"], ratings, strict=True)
+        if number or film in ("Alien", "Casablanca")
+    ]
+    (tmp_path / "ratings.csv").write_text("\n".join(["user,film,stars", *ratings]), "utf-8")
     monkeypatch.chdir(tmp_path)
 
 

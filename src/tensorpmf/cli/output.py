@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -22,6 +24,21 @@ SECONDS_A_REFRESH = 0.1
 def answer(as_json: bool, document: Any, text: str) -> None:
     """Print an answer on stdout, as the caller wants it."""
     click.echo(json.dumps(document, ensure_ascii=False, default=str) if as_json else text)
+
+
+def print_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], as_json: bool, output: str | None = None) -> None:
+    """Print rows as CSV or as JSON records, on stdout or into a file; of what was computed CSV shows six digits."""
+    with Path(output).open("w", encoding="utf-8", newline="") if output else nullcontext(sys.stdout) as stream:
+        if as_json:
+            records = [dict(zip(names, row, strict=True)) for row in rows]
+            stream.write(json.dumps(records, ensure_ascii=False, default=str) + "\n")
+        else:
+            cells = ([f"{cell:.6g}" if isinstance(cell, Computed) else cell for cell in row] for row in rows)
+            csv.writer(stream, lineterminator="\n").writerows([names, *cells])
+
+
+class Computed(float):
+    """A number that was computed, not read: a probability, an expected value."""
 
 
 def bars(shares: Mapping[str, float]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tensorpmf.cli.codes import INTERRUPTED
-from tensorpmf.cli.options import json_option, seed_option
+from tensorpmf.cli.options import json_option, reading_options, seed_option
 from tensorpmf.cli.output import answer, heading, progress
 from tensorpmf.errors import InputError, counted
 
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     metavar="[COLUMN=]BINS",
     help="Cut numbers: 5 (as many rows in each), width:5 (equally wide), 18,30,65 (there), or auto. May be repeated.",
 )
-@click.option("--missing", multiple=True, metavar="TEXT", help="What marks a missing cell, such as '?'.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out, an identifier for one.")
 @click.option("--weights", metavar="COLUMN", help="The column that says how much each row counts.")
-@click.option("--delimiter", metavar="TEXT", help="What separates values in a text file.  [default: guessed]")
-@click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="How a text file is encoded.")
+@reading_options
 @click.option("--max-rank", type=int, metavar="N", help="Components to start from.  [default: Kruskal's bound]")
 @click.option("--n-starts", type=int, default=1, show_default=True, metavar="N", help="Random starting points.")
 @seed_option

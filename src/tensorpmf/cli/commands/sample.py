@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 from typing import Any
 
 import click
 
 from tensorpmf.cli.model import load_pmf, read_given
 from tensorpmf.cli.options import given_option, json_option, model_argument, seed_option
+from tensorpmf.cli.output import print_rows
 
 
 @click.command()
@@ -32,8 +30,4 @@ def command(model: str, n_rows: int, given: tuple[str, ...], seed: int, as_json:
     known = read_given(pmf.schema, given)
     drawn = (pmf.given(known) if known else pmf).sample(n_rows, np.random.default_rng(seed)).to_columns()
     columns: list[Any] = [drawn[name] if name in drawn else [known[name]] * n_rows for name in pmf.schema.names]
-    rows = zip(*columns, strict=True)
-    if as_json:
-        click.echo(json.dumps([dict(zip(pmf.schema.names, row, strict=True)) for row in rows], default=str))
-    else:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([pmf.schema.names, *rows])
+    print_rows(pmf.schema.names, zip(*columns, strict=True), as_json)
