@@ -31,7 +31,13 @@ KINDS = [
 ]
 
 EXAMPLES: dict[str, list[Algorithm[Any, Any]]] = {
-    "CTF": [tp.CTF(rank=2), tp.CTF(rank=2, order=2), tp.CTF(rank=2, order="full"), tp.CTF(rank=2, method="mirror")],
+    "CTF": [
+        tp.CTF(rank=2),
+        tp.CTF(rank=2, order=2),
+        tp.CTF(rank=2, order="full"),
+        tp.CTF(rank=2, method="mirror"),
+        tp.CTF(rank=2, loss="frobenius"),
+    ],
     "EM": [tp.EM(rank=1), tp.EM(rank=3)],
     "SQUAREM": [
         tp.SQUAREM(tp.EM(rank=3)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import tracemalloc
 from itertools import combinations, permutations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -58,13 +58,21 @@ def distance(one: tp.LowRankPMF, other: tp.LowRankPMF) -> float:
     )
 
 
-@pytest.mark.parametrize("method", ["em", "mirror"])
-def test_exact_marginals_give_the_factors_back(rng: np.random.Generator, method: str) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "objective", "factors"),
+    [
+        (CTF(rank=3), 1e-12, 1e-5),
+        (CTF(rank=3, method="mirror"), 1e-6, 1e-2),
+        (CTF(rank=3, loss="frobenius"), 1e-9, 1e-3),
+    ],
+)
+def test_exact_marginals_give_the_factors_back(
+    rng: np.random.Generator, algorithm: CTF, objective: float, factors: float
+) -> None:
     truth = some_pmf(rng, [4, 3, 4, 3, 5], 3)
-    algorithm = CTF(rank=3, method=method)  # type: ignore[arg-type]
     result = fit_marginals(truth.schema, exact_marginals(truth, 3), algorithm, tolerance=1e-15, max_iterations=3000)
-    assert result.objective == pytest.approx(0.0, abs=1e-6 if method == "mirror" else 1e-12)
-    assert distance(result.pmf, truth) < (1e-2 if method == "mirror" else 1e-5)
+    assert result.objective == pytest.approx(0.0, abs=objective)
+    assert distance(result.pmf, truth) < factors
 
 
 def test_the_objective_is_minus_the_average_divergence_of_the_marginals(rng: np.random.Generator) -> None:
@@ -109,6 +117,48 @@ def test_mirror_descent_never_falls_and_ends_below_em_or_level_with_it(rng: np.r
     em = tp.fit(table, CTF(rank=2), tolerance=1e-12)
     assert np.diff(descent.trace.objective).min() >= -1e-12
     assert em.objective - 1e-3 < descent.objective < em.objective + 1e-9
+
+
+@pytest.mark.parametrize("weights", ["equal", "counts"])
+def test_squared_error_is_told_relative_to_the_marginals_and_never_rises(
+    rng: np.random.Generator, weights: Literal["equal", "counts"]
+) -> None:
+    truth = some_pmf(rng, [3, 2, 4, 2], 2)
+    codes = some_codes(rng, truth, 300, outage=0.2)
+    table = table_of(codes, truth)
+    algorithm = CTF(rank=2, loss="frobenius", weights=weights)
+    model = dense.tensor(tp.fit(table, algorithm, max_iterations=7).pmf)
+    errors, norms = 0.0, 0.0
+    for columns in combinations(range(4), 3):
+        seen = codes[(codes[:, columns] >= 0).all(axis=1)][:, columns]
+        empirical = np.zeros([truth.schema.n_levels[c] for c in columns])
+        for cell in map(tuple, seen):
+            empirical[cell] += 1 / len(seen)
+        counts = len(seen) if weights == "counts" else 1
+        errors += counts * ((empirical - dense.marginal(model, list(columns))) ** 2).sum()
+        norms += counts * (empirical**2).sum()
+    objective = tp.fit(table, algorithm, max_iterations=40, tolerance=0).trace.objective
+    assert objective[7] == pytest.approx(-errors / norms, rel=1e-9)
+    assert np.diff(objective).min() >= -1e-15
+    assert objective[-1] > objective[0]
+
+
+def test_squared_error_ends_where_no_move_within_the_simplexes_makes_it_smaller(rng: np.random.Generator) -> None:
+    truth = some_pmf(rng, [3, 3, 3], 2)
+    table = table_of(some_codes(rng, truth, 500), truth)
+    pmf = tp.fit(table, CTF(rank=2, loss="frobenius"), tolerance=1e-15, max_iterations=3000).pmf
+    empirical = np.zeros((3, 3, 3))
+    np.add.at(empirical, tuple(table.codes.T), 1 / 500)
+
+    def error(weights: np.ndarray, factors: list[np.ndarray]) -> float:
+        return float(((np.einsum("r,ir,jr,kr->ijk", weights, *factors) - empirical) ** 2).sum())
+
+    least = error(pmf.weights, list(pmf.factors))
+    for _ in range(300):
+        near = [pmf.weights, *pmf.factors]
+        ix = int(rng.integers(4))
+        near[ix] = 0.999 * near[ix] + 0.001 * rng.dirichlet(np.ones(len(near[ix])), near[ix].shape[1:]).T
+        assert error(near[0], near[1:]) >= least * (1 - 1e-6)
 
 
 def test_all_columns_at_once_is_maximum_likelihood(rng: np.random.Generator) -> None:
@@ -349,6 +399,7 @@ def test_a_marginal_of_an_unknown_column_is_refused() -> None:
         ("rank", 2.5),
         ("order", 1),
         ("order", "half"),
+        ("loss", "hinge"),
         ("method", "newton"),
         ("weights", "none"),
         ("max_memory", 0),
@@ -359,9 +410,13 @@ def test_settings_out_of_range_are_refused(setting: str, value: object) -> None:
         CTF(**{"rank": 2, setting: value})  # type: ignore[arg-type]
 
 
-def test_mirror_descent_on_all_columns_at_once_is_refused() -> None:
+def test_what_takes_columns_in_turn_is_refused_for_all_columns_at_once() -> None:
     with pytest.raises(SettingError, match='method must be "em" when order="full"'):
         CTF(rank=2, order="full", method="mirror")
+    with pytest.raises(SettingError, match='loss must be "kl" when order="full"'):
+        CTF(rank=2, order="full", loss="frobenius")
+    with pytest.raises(SettingError, match=r'method must be "em" .* or loss="frobenius"'):
+        CTF(rank=2, loss="frobenius", method="mirror")
 
 
 def test_too_many_marginals_are_refused_before_a_row_is_read() -> None:
@@ -370,15 +425,15 @@ def test_too_many_marginals_are_refused_before_a_row_is_read() -> None:
         tp.fit(table, CTF(rank=2, max_memory=2**30))
 
 
-@pytest.mark.parametrize(("method", "copies"), [("em", 3), ("mirror", 10)])
+@pytest.mark.parametrize(("setting", "copies"), [({}, 3), ({"method": "mirror"}, 10), ({"loss": "frobenius"}, 10)])
 def test_no_more_memory_is_taken_than_was_estimated(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, method: str, copies: int
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, setting: dict[str, Any], copies: int
 ) -> None:
     monkeypatch.setattr(mirror, "MOST_STEPS_OF_FACTORS", 3)
     monkeypatch.setattr(mirror, "MOST_STEPS_OF_WEIGHTS", 3)
     n_levels = [8] * 12
     codes = rng.integers(-1, 8, (600, 12))
-    algorithm = CTF(rank=2, method=method)  # type: ignore[arg-type]
+    algorithm = CTF(rank=2, **setting)
     state = algorithm.start(Schema.from_n_levels(n_levels), rng)
     rows = Rows.from_codes(codes.astype(np.int8), n_levels)
     parts = [algorithm.summarise(rows.take(slice(at, at + 200)), state) for at in (0, 200, 400)]

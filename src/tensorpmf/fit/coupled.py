@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
-from tensorpmf.fit import mirror, simplexes
+from tensorpmf.fit import frobenius, mirror, simplexes
 from tensorpmf.fit.contract import Algorithm, Info
 from tensorpmf.fit.marginals import CompleteTally, Marginals, SubsetTally, Tally, Target, Weighting
 from tensorpmf.fit.subsets import COPIES, Choice, choose_subsets
@@ -61,7 +61,7 @@ class CTF(Algorithm[CTFState, Any]):
     """Coupled tensor factorisation: the PMF of given rank whose marginals are nearest to the empirical ones.
 
     The objective is minus the average Kullback–Leibler divergence of the model's marginals from the empirical ones, in
-    nats: at most 0, higher is better, and it never falls.
+    nats, or minus their relative squared error: at most 0, higher is better, and it never falls.
 
     Choose it when the rows cannot be kept or read twice (only marginals are needed; see :func:`fit_marginals`), when
     there are very many of them and few columns, or to compare with the literature. Otherwise :class:`EM` and
@@ -82,9 +82,13 @@ class CTF(Algorithm[CTFState, Any]):
     order
         How many columns a subset has: 3, 2 (pairs; in general not enough to tell the components), or ``"full"`` for all
         columns at once, held sparse.
+    loss
+        ``"kl"``, the Kullback–Leibler divergence; or ``"frobenius"``, squared error, by alternating least squares. It
+        lets large cells decide and may give others probability zero: for comparison.
     method
-        ``"em"``, which updates everything at once and needs no step length, or ``"mirror"``, the authors' alternating
-        mirror descent with Armijo's rule. The latter is many times slower and here for comparison.
+        How the divergence is made small: ``"em"``, which updates everything at once and needs no step length, or
+        ``"mirror"``, the authors' alternating mirror descent with Armijo's rule. The latter is many times slower and
+        here for comparison.
     weights
         Every marginal weighs the same (``"equal"``), or what was counted for it (``"counts"``).
     triplets
@@ -106,6 +110,7 @@ class CTF(Algorithm[CTFState, Any]):
 
     rank: int | None = None
     order: Literal[2, 3, "full"] = 3
+    loss: Literal["kl", "frobenius"] = "kl"
     method: Literal["em", "mirror"] = "em"
     weights: Weighting = "equal"
     triplets: Choice = "all"
@@ -121,8 +126,12 @@ class CTF(Algorithm[CTFState, Any]):
             raise SettingError("CTF", "method", '"em" or "mirror"', self.method)
         if self.weights not in get_args(Weighting):
             raise SettingError("CTF", "weights", '"equal" or "counts"', self.weights)
-        if self.order == "full" and self.method == "mirror":
-            raise SettingError("CTF", "method", '"em" when order="full"', self.method)
+        if self.loss not in ("kl", "frobenius"):
+            raise SettingError("CTF", "loss", '"kl" or "frobenius"', self.loss)
+        if self.loss == "frobenius" and self.order == "full":
+            raise SettingError("CTF", "loss", '"kl" when order="full"', self.loss)
+        if self.method == "mirror" and (self.order == "full" or self.loss == "frobenius"):
+            raise SettingError("CTF", "method", '"em" when order="full" or loss="frobenius"', self.method)
         positive_number("CTF", "max_memory", self.max_memory)
 
     def start(self, schema: Schema, rng: np.random.Generator) -> CTFState:
@@ -131,7 +140,7 @@ class CTF(Algorithm[CTFState, Any]):
             raise SettingError("CTF", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
         rank, subsets = int(self.rank), None
         if self.order != "full":
-            copies = mirror.COPIES if self.method == "mirror" else COPIES
+            copies = mirror.COPIES if self._unfolds else COPIES
             subsets = choose_subsets(schema, self.order, self.triplets, self.triplet_seed, self.max_memory, copies)
         noise = rng.random((int(schema.offsets[-1]), rank))
         return CTFState(schema, np.full(rank, 1 / rank), simplexes.normalised(noise, noise, schema.offsets), subsets)
@@ -160,18 +169,24 @@ class CTF(Algorithm[CTFState, Any]):
         if target is None:
             assert stats is not None, "the first step reads the rows"
             target = stats.target(state.schema, self.weights)
-        if self.method == "mirror" and isinstance(target, Marginals):
-            log_norm, weights, factors = mirror.sweep(target, state.weights, state.factors)
+        if self._unfolds and isinstance(target, Marginals):
+            sweep = mirror.sweep if self.loss == "kl" else frobenius.sweep
+            objective, weights, factors = sweep(target, state.weights, state.factors)
         else:
             counts = target.accumulate(state.weights, state.factors)
-            log_norm, weights = counts.log_norm, counts.weights / counts.weights.sum()
+            objective, weights = counts.log_norm - target.negative_entropy, counts.weights / counts.weights.sum()
             factors = simplexes.normalised(counts.factors, state.factors, state.schema.offsets)
         after = replace(state, weights=weights, factors=factors, target=target)
-        return after, Info(objective=log_norm - target.negative_entropy, rank=int((weights > DEAD).sum()))
+        return after, Info(objective=objective, rank=int((weights > DEAD).sum()))
 
     def finish(self, state: CTFState) -> LowRankPMF:
         """Return the model."""
         return LowRankPMF(state.schema, state.weights, np.split(state.factors, state.schema.offsets[1:-1]))
+
+    @property
+    def _unfolds(self) -> bool:
+        """Whether columns take turns, each with all its marginals unfolded."""
+        return self.method == "mirror" or self.loss == "frobenius"
 
     def to_vector(self, state: CTFState) -> Floats:
         """Return the logarithms of weights and factors, flat."""

@@ -62,6 +62,12 @@ class Marginals:
             entropies += float(np.vdot(cells, np.log(cells, out=np.zeros_like(cells), where=cells > 0)))
         return entropies - float(self.weights @ log_weights)
 
+    @cached_property
+    def squared_norm(self) -> float:
+        """The sum over all marginals of ``w x x``."""
+        squares = [float(np.vdot(cells, cells)) for cells in self.subsets.tables(self.cells)]
+        return float(np.divide(squares, self.weights, out=np.zeros_like(self.weights), where=self.weights > 0).sum())
+
     def accumulate(self, weights: Floats, factors: Floats) -> Counts:
         """Return the statistics of one EM pass over all cells."""
         return accumulate_marginals(self.cells, self.subsets, weights, factors)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tensorpmf.fit.marginals import Marginals, Unfolding
+from tensorpmf.kernels.stacked import khatri_rao
 from tensorpmf.typing import Floats
 
 SHRINK, SLOPE, LEAST_STEP = 0.5, 1e-3, 1e-5
@@ -35,7 +36,7 @@ Gradient: TypeAlias = Callable[[list[Floats]], Floats]
 
 
 def sweep(target: Marginals, weights: Floats, factors: Floats) -> tuple[float, Floats, Floats]:
-    """Return the log-likelihood of the marginals at the point of entry, and weights and factors after one round.
+    """Return minus the average divergence at the point of entry, and weights and factors after one round.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def sweep(target: Marginals, weights: Floats, factors: Floats) -> tuple[float, F
         factors[span] = descend(factors[span], evaluate, gradient, FIRST_STEP_OF_FACTORS, MOST_STEPS_OF_FACTORS)
     evaluate, gradient = _of_weights(target, factors)
     weights = descend(weights, evaluate, gradient, FIRST_STEP_OF_WEIGHTS, MOST_STEPS_OF_WEIGHTS)
-    return -cost_at_entry / scale, weights, factors
+    return -cost_at_entry / scale - target.negative_entropy, weights, factors
 
 
 def descend(point: Floats, evaluate: Evaluate, gradient: Gradient, step: float, most: int) -> Floats:
@@ -96,11 +97,6 @@ def _exponentiated(point: Floats, change: Floats) -> Floats:
     return moved
 
 
-def _khatri_rao(one: Floats, other: Floats) -> Floats:
-    """Products of all pairs of rows."""
-    return (one[:, None] * other).reshape(-1, one.shape[1])
-
-
 def _of_factor(unfolding: Unfolding, weights: Floats, factors: Floats, scale: float) -> tuple[Evaluate, Gradient]:
     """Cost and gradient in one column's factor: the marginals are that factor times what the others make."""
     others = weights
@@ -123,7 +119,7 @@ def _of_weights(target: Marginals, factors: Floats) -> tuple[Evaluate, Gradient]
     subsets, scale, ones = target.subsets, target.subsets.n_subsets, np.ones(factors.shape[1])
     cells = [subsets.matrix(target.cells, group) for group in subsets.groups]
     followers = [factors[group.levels] for group in subsets.groups]
-    leads = [reduce(_khatri_rao, (factors[subsets.span(column)] for column in group.lead)) for group in subsets.groups]
+    leads = [reduce(khatri_rao, (factors[subsets.span(column)] for column in group.lead)) for group in subsets.groups]
 
     def evaluate(point: Floats) -> tuple[float, list[Floats]]:
         model = [np.maximum((lead * point) @ follower.T, TINY) for lead, follower in zip(leads, followers, strict=True)]

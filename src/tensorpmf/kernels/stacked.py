@@ -36,3 +36,8 @@ def column_sums(stacked: Floats, offsets: Ints) -> Floats:
 def spread(per_column: Floats, offsets: Ints) -> Floats:
     """Repeat (n_columns, R) values for every level of their column: the shape of a stacked array."""
     return np.repeat(per_column, np.diff(offsets), axis=0)
+
+
+def khatri_rao(one: Floats, other: Floats) -> Floats:
+    """(I * J, R) products of all pairs of rows of an (I, R) and a (J, R) array."""
+    return (one[:, None] * other).reshape(-1, one.shape[1])
