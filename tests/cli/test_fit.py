@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import tensorpmf as tp
-from tensorpmf.cli.commands.fit import command, read_bins
+from tensorpmf.cli.commands.fit import command
+from tensorpmf.cli.table import read_bins
 from tensorpmf.fit.contract import Status
 
 

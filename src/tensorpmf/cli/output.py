@@ -86,8 +86,8 @@ def _clause(name: str, label: object) -> str:
 
 
 @contextmanager
-def progress() -> Generator[Callable[[Progress], None] | None]:
-    """Yield a callback that shows on stderr how a fit gets on, or None where nobody is looking."""
+def progress(words: Callable[[Any], str]) -> Generator[Callable[[Any], None] | None]:
+    """Yield a callback that shows on stderr, in words, what it is told, or None where nobody is looking."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -96,12 +96,17 @@ def progress() -> Generator[Callable[[Progress], None] | None]:
     shown = -SECONDS_A_REFRESH
     with Console(stderr=True).status("reading …") as status:
 
-        def show(now: Progress) -> None:
+        def show(now: Any) -> None:
             nonlocal shown
             if time.monotonic() - shown >= SECONDS_A_REFRESH:
                 shown = time.monotonic()
-                start = f"start {now.start + 1} of {now.n_starts}, " if now.n_starts > 1 else ""
-                told = f"objective {now.info.objective:,.1f}, {now.info.rank} components"
-                status.update(f"fitting: {start}pass {now.iteration + 1}, {told}")
+                status.update(words(now))
 
         yield show
+
+
+def fitting(now: Progress) -> str:
+    """Return how a fit gets on."""
+    start = f"start {now.start + 1} of {now.n_starts}, " if now.n_starts > 1 else ""
+    told = f"objective {now.info.objective:,.1f}, {now.info.rank} components"
+    return f"fitting: {start}pass {now.iteration + 1}, {told}"
