@@ -117,7 +117,9 @@ class CodeRangeError(InputError):
         self.column, self.code, self.n_levels, self.missing = column, code, n_levels, missing
         super().__init__(
             f"column {column!r} has {n_levels} levels, so its codes are 0 to {n_levels - 1}, but a cell holds {code}.",
-            hint=f"missing cells are {missing}; for labels that are not codes use read_table.",
+            hint="codes that start at 1, with 0 for missing, become these by subtracting 1."
+            if missing == 0
+            else f"missing cells are {missing}; for labels that are not codes use read_table.",
         )
 
 

@@ -84,6 +84,7 @@ def test_intervals_hold_the_posterior_probability_they_promise() -> None:
     one = DirichletPosterior(Schema.from_n_levels([2]), [10], [[[30], [70]]], alpha_weights=1)
     low, high = one.interval(lambda pmf: pmf.prob(np.array([[0]]))[0], level=0.8, n_draws=3_000)
     np.testing.assert_allclose([low, high], beta(30, 70).ppf([0.1, 0.9]), atol=0.004)
+    assert (type(low), type(high)) == (float, float)
     both = one.interval(lambda pmf: pmf.to_dense(), n_draws=50)
     assert both.low.shape == both.high.shape == (2,)
     assert both.low.tolist() == one.interval(lambda pmf: pmf.to_dense(), n_draws=50).low.tolist()

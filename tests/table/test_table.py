@@ -95,6 +95,11 @@ def test_a_code_out_of_range_is_told_with_its_facts() -> None:
     assert "read_table" in caught.value.hint
 
 
+def test_codes_that_start_at_one_are_told_how_to_start_at_zero() -> None:
+    with pytest.raises(CodeRangeError, match=r"but a cell holds 3\.\n  Hint: .* by subtracting 1\."):
+        CategoricalTable.from_codes([[0, 3], [1, 1]], n_levels=[3, 3], missing=0)
+
+
 @pytest.mark.parametrize(
     ("weights", "text", "row"),
     [

@@ -21,10 +21,10 @@ from tensorpmf.typing import Floats, Ints
 
 
 class Interval(NamedTuple):
-    """The ends of a credible interval, in the shape of what was asked."""
+    """The ends of a credible interval, in the shape of what was asked: numbers, or arrays."""
 
-    low: Floats
-    high: Floats
+    low: Any
+    high: Any
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -163,7 +163,7 @@ class DirichletPosterior:
         rng = generator("interval", rng, optional=True)
         answers = np.array([query(self._drawn(rng)) for _ in range(n_draws)], dtype=np.float64)
         low, high = np.quantile(answers, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        return Interval(low, high)
+        return Interval(low, high) if low.ndim else Interval(float(low), float(high))
 
     def variance(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
         """Return (n_rows,) posterior variances of the probability of each row, in closed form.

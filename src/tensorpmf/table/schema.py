@@ -19,8 +19,10 @@ from tensorpmf.errors import (
     UnhashableLevelError,
     UnknownColumnError,
     UnknownLevelError,
+    counted,
 )
 from tensorpmf.table.factor import is_hashable, is_null
+from tensorpmf.table.summary import described
 from tensorpmf.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -122,13 +124,17 @@ class Column:
             ) from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The columns of a table, in order.
 
     Examples
     --------
     >>> schema = Schema((Column("size", ("S", "M", "L"), ordered=True), Column("sold", (False, True))))
+    >>> schema
+    Schema: 2 columns
+      size  3 levels  'S' < 'M' < 'L'
+      sold  2 levels  False, True
     >>> schema.names, schema.n_levels
     (('size', 'sold'), (3, 2))
     >>> schema.encode([{"size": "M"}, {"size": "L", "sold": True}]).codes
@@ -143,6 +149,9 @@ class Schema:
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "_position", {column.name: ix for ix, column in enumerate(self.columns)})
         check_names(self.names)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Schema: {counted(len(self.columns), 'column')}", *described(self.columns)])
 
     def __len__(self) -> int:
         return len(self.columns)

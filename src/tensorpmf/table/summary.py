@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
-from tensorpmf.table.schema import Column
+if TYPE_CHECKING:
+    from tensorpmf.table.schema import Column
 
 _MOST_COLUMNS = 12
 _MOST_LETTERS = 60
@@ -26,17 +28,30 @@ def summary(columns: Sequence[Column], n_rows: int, n_observed: Sequence[int], n
     """
     size = f"{_counted(n_rows, 'row')} × {_counted(len(columns), 'column')}"
     first = ", ".join([f"CategoricalTable: {size}", _missing(sum(n_observed), n_rows * len(columns)), *notes])
+    holes = [_missing(seen, n_rows) if seen < n_rows else "" for seen in n_observed]
+    return "\n".join([first, *described(columns, holes)])
+
+
+def described(columns: Sequence[Column], holes: Sequence[str] | None = None) -> list[str]:
+    """Return a line about each of the first columns, and one that counts the others.
+
+    Parameters
+    ----------
+    columns
+        The columns.
+    holes
+        What else the line of each column tells.
+    """
     shown = columns[:_MOST_COLUMNS]
-    holes = [_missing(seen, n_rows) if seen < n_rows else "" for seen in n_observed[:_MOST_COLUMNS]]
     fields = [
         _padded([column.name for column in shown]),
         _padded([_counted(column.n_levels, "level") for column in shown]),
         _padded([listed(column.levels, " < " if column.ordered else ", ") for column in shown]),
-        holes,
+        ["" for _ in shown] if holes is None else holes[:_MOST_COLUMNS],
     ]
     lines = [f"  {'  '.join(line)}".rstrip() for line in zip(*fields, strict=True)]
-    rest = [f"  … and {_counted(len(columns) - len(shown), 'more column')}"] if len(columns) > len(shown) else []
-    return "\n".join([first, *lines, *rest])
+    more = len(columns) - len(shown)
+    return [*lines, *([f"  … and {_counted(more, 'more column')}"] if more else [])]
 
 
 def listed(levels: Sequence[Hashable], separator: str) -> str:
