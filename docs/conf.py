@@ -24,6 +24,9 @@ python_use_unqualified_type_names = True
 html_theme = "pydata_sphinx_theme"
 html_title = "tensorpmf"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
+html_sidebars = {page: [] for page in ("how-to-choose", "notation", "performance", "reproduction", "extend")}
 html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
 
