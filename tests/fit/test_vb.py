@@ -188,6 +188,49 @@ def test_a_prior_for_each_column_by_name_or_position_reaches_the_bound() -> None
             tp.fit(table, tp.VB(alpha_factors=wrong))
 
 
+def labelled_table(rng: np.random.Generator, outage: float) -> tp.CategoricalTable:
+    """Rows of two classes, each a mixture of two; the class, the last column, is missing in some."""
+    label, part = rng.integers(0, 2, 600), rng.integers(0, 2, 600)
+    likely = (label ^ part)[:, None] * [1, 0, 1] + part[:, None] * [0, 1, 1]
+    features = np.where(rng.random((600, 3)) < 0.8, likely, rng.integers(0, 3, (600, 3)))
+    label = np.where(rng.random(600) < outage, -1, label)
+    return tp.CategoricalTable.from_codes(np.column_stack([features, label]), n_levels=[3, 3, 3, 2])
+
+
+def test_components_divided_among_classes_count_the_rows_of_their_class_alone(rng: np.random.Generator) -> None:
+    table = labelled_table(rng, outage=0.0)
+    posterior = tp.fit(table, tp.VB(max_rank=8, by="x4")).posterior
+    assert posterior is not None
+    of_class = posterior.mean().factors[3] > 0.99
+    assert of_class.sum(axis=0).tolist() == [1] * len(posterior.weights)
+    for label in (0, 1):
+        rows = table.codes[table.codes[:, 3] == label]
+        assert (posterior.weights[of_class[label]] - 1e-6).sum() == pytest.approx(len(rows), abs=1e-6)
+        for column in range(3):
+            counts = (posterior.factors[column][:, of_class[label]] - 1.0).sum(axis=1)
+            np.testing.assert_allclose(counts, np.bincount(rows[:, column], minlength=3), atol=1e-6)
+
+
+def test_rows_without_a_class_are_shared_out_among_all_components(rng: np.random.Generator) -> None:
+    table, asked = labelled_table(rng, outage=0.9), labelled_table(rng, outage=0.0)
+    result = tp.fit(table, tp.VB(max_rank=8, by="x4"), n_starts=5)
+    assert result.posterior is not None
+    assert result.posterior.weights.sum() == pytest.approx(600, abs=1e-4)
+    assert np.diff(result.trace.elbo).min() >= -1e-9
+    features = np.column_stack([asked.codes[:, :3], np.full(600, -1)])
+    right = result.pmf.conditional("x4", features).argmax(axis=1) == asked.codes[:, 3]
+    assert right.mean() > 0.85
+
+
+def test_every_class_needs_a_component() -> None:
+    table = paper_table(2, 300, 8)
+    assert tp.fit(table, tp.VB(by="x5"), max_iterations=3).pmf.rank >= 1
+    with pytest.raises(SettingError, match="max_rank must be at least 10, one for each level of 'x5', got 4"):
+        tp.fit(table, tp.VB(max_rank=4, by="x5"))
+    with pytest.raises(UnknownColumnError, match="'x9'"):
+        tp.fit(table, tp.VB(by="x9"))
+
+
 def test_the_starting_rank_is_kruskals_bound_within_reason() -> None:
     assert start_rank([10] * 5) == 23
     assert start_rank([10] * 100) == 100

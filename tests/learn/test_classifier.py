@@ -39,6 +39,16 @@ def brute_force(classifier: PMFClassifier, row: list[Any]) -> list[float]:
     return [total / sum(totals) for total in totals]
 
 
+def test_a_mixture_for_each_class_tells_what_one_of_independent_features_cannot() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 3)).astype(float)
+    y = pd.Series((X[:, 0] != X[:, 1]).astype(int), name="odd")
+    by_class = PMFClassifier(tp.VB(max_rank=8, alpha_factors=0.2, by="odd"), n_starts=5).fit(X, y)
+    assert by_class.score(X, y) == 1.0
+    purity = by_class.pmf_.marginal("odd").factors[0].max(axis=0)  # type: ignore[attr-defined]
+    assert (purity > 0.99).all()
+
+
 def test_probabilities_are_those_of_the_joint_pmf(rows: Rows) -> None:
     X, y = rows
     classifier = PMFClassifier().fit(X, y)

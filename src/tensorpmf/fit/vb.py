@@ -35,6 +35,9 @@ DEAD = 1e-9
 STEADY = 1e-3
 """A component whose mass changes by a larger fraction in one plain step is still on its way, perhaps to die."""
 
+PURE = 1e-3
+"""The prior concentration of levels that share the components among them: small enough that a component keeps its."""
+
 Alpha: TypeAlias = float | Sequence[float] | Floats
 """The prior concentration of a column's levels: one number, or one a level."""
 
@@ -114,6 +117,10 @@ class VB(Algorithm[VBState, Counts]):
     alpha_factors
         Prior concentration of the levels within a component: one number, one a column, or a mapping from column names;
         for a column, one number for each of its levels will do as well.
+    by
+        A column whose levels share the components among them: each begins with one level, and keeps it because the
+        prior there is tiny. The model is then a mixture of its own for every level, which tells the levels apart
+        better where there are enough components. Rows whose level is missing are shared out.
     accelerate
         Reach the same bound in fewer passes; ``False`` is the paper's plain coordinate ascent.
     """
@@ -121,6 +128,7 @@ class VB(Algorithm[VBState, Counts]):
     max_rank: int | None = None
     alpha_weights: float = 1e-6
     alpha_factors: AlphaFactors = 1.0
+    by: str | None = None
     accelerate: bool = True
 
     def __post_init__(self) -> None:
@@ -137,11 +145,14 @@ class VB(Algorithm[VBState, Counts]):
         rank = self._start_rank(schema)
         alpha = self._alpha_of_levels(schema)
         loudness = min(1.0, (5 / max(schema.n_columns, 1)) ** 0.5)
-        noise = 1.0 + loudness * rng.random((int(schema.offsets[-1]), rank))
+        counts = 1.0 + loudness * rng.random((int(schema.offsets[-1]), rank))
+        if self.by is not None:
+            first, n_levels = schema.offsets[schema.ix(self.by)], schema[self.by].n_levels
+            counts[first : first + n_levels] = np.arange(n_levels)[:, None] == np.arange(rank) % n_levels
         return VBState(
             schema=schema,
             weights=np.full(rank, 1.0 + self.alpha_weights),
-            factors=noise + alpha[:, None],
+            factors=counts + alpha[:, None],
             alpha_weights=self.alpha_weights,
             alpha_factors=alpha,
             n_empty=0,
@@ -229,7 +240,12 @@ class VB(Algorithm[VBState, Counts]):
         return _flat(of_weights.solve(gradient[:n_live, None]), of_factors.solve(gradient[n_live:].reshape(-1, n_live)))
 
     def _start_rank(self, schema: Schema) -> int:
-        return start_rank(schema.n_levels) if self.max_rank is None else int(self.max_rank)
+        least = 1 if self.by is None else schema[self.by].n_levels
+        if self.max_rank is None:
+            return max(least, start_rank(schema.n_levels))
+        if self.max_rank < least:
+            raise SettingError("VB", "max_rank", f"at least {least}, one for each level of {self.by!r}", self.max_rank)
+        return int(self.max_rank)
 
     def _alpha_of_levels(self, schema: Schema) -> Floats:
         given = self.alpha_factors
@@ -246,6 +262,9 @@ class VB(Algorithm[VBState, Counts]):
         if not (np.isfinite(alpha).all() and (alpha > 0).all()):
             must = "a number > 0, one a column, or a mapping from column names; or, for a column, one a level"
             raise SettingError("VB", "alpha_factors", must, self.alpha_factors)
+        if self.by is not None:
+            first = schema.offsets[schema.ix(self.by)]
+            alpha[first : first + schema[self.by].n_levels] = PURE
         return alpha
 
 
