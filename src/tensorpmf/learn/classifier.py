@@ -26,7 +26,7 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
     still tell how the features hang together, so a few labelled rows among many are put to good use.
 
     Where classification is all that matters, give every class a mixture of its own and average several models:
-    ``PMFClassifier(VB(100, alpha_factors=0.2, by="class"), n_models=10)``, ``by`` being the name of ``y`` if it has one.
+    ``PMFClassifier(VB(100, alpha_factors=0.2, by="class"), n_models=10)``, where ``by`` is the name of ``y``, if any.
 
     The settings are those of :class:`PMFEstimator`.
 
