@@ -104,6 +104,11 @@ def test_holes_are_filled_and_nothing_else(
             assert new[name] == expected.get((old["flower"], name), old[name])
 
 
+@pytest.mark.parametrize("method", ["most-likely", "expected", "sample"])
+def test_a_file_without_holes_stays_as_it_is(method: str, call: Callable, model: Path, csv: Path) -> None:
+    assert call("impute", model, csv, "--method", method).out == csv.read_text("utf-8") + "\n"
+
+
 def test_drawn_cells_of_a_row_hang_together(call: Callable, model: Path, tmp_path: Path, result: tp.FitResult) -> None:
     (tmp_path / "empty.csv").write_text("species,petal width\n" + "?,?\n" * 4000)
     drawn = records(call("impute", model, tmp_path / "empty.csv", "--method", "sample", "--seed", 1).out)

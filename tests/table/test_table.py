@@ -129,6 +129,8 @@ def test_rows_and_columns_can_be_taken() -> None:
     for rows in ([0, 2], slice(0, 3, 2), np.array([True, False, True])):
         assert table.take(rows).codes.tolist() == [[0, 2], [1, 0]]
         assert table.take(rows).row_weights.tolist() == [1, 3.5]
+    for rows in ([], (), np.zeros(3, bool), slice(0)):
+        assert table.take(rows).codes.shape == (0, 2)
     assert table.select(["b", "a"]).codes.tolist() == [[2, 0], [-1, 1], [0, 1]]
     assert table.select(["a", "b"]) is table
     with pytest.raises(UnknownColumnError, match="there is no column 'c'"):

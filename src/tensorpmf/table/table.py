@@ -200,7 +200,9 @@ class CategoricalTable:
 
     def take(self, rows: slice | ArrayLike) -> CategoricalTable:
         """Return some rows: a slice, positions, or a mask of (n_rows,) truth values."""
-        ix = np.arange(self.n_rows)[rows if isinstance(rows, slice) else np.asarray(rows)]
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows) if np.size(rows) else slice(0)  # an empty list has no integers
+        ix = np.arange(self.n_rows)[rows]
         weights = None if self.row_weights is None else frozen(self.row_weights[ix])
         labels = None if self.row_labels is None else tuple(self.row_labels[row] for row in ix)
         return replace(self, cells=self.cells.take(ix), row_weights=weights, row_labels=labels)
