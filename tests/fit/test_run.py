@@ -57,6 +57,16 @@ def test_an_interrupt_returns_the_best_state_so_far(table: tp.CategoricalTable) 
     assert result.pmf.to_dense().sum() == pytest.approx(1.0)
 
 
+def test_an_interrupt_of_a_later_start_is_told_too_though_an_earlier_one_is_best(table: tp.CategoricalTable) -> None:
+    def stop(progress: Progress) -> None:
+        if (progress.start, progress.iteration) == (1, 0):
+            raise KeyboardInterrupt
+
+    result = tp.fit(table, callback=stop, n_starts=3)
+    assert result.status is Status.INTERRUPTED
+    assert same(result, tp.fit(table))
+
+
 def test_an_interrupt_before_the_first_pass_is_over_stays_one(
     table: tp.CategoricalTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

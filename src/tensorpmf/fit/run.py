@@ -172,13 +172,14 @@ def fit(
     if not moved:  # interrupted before the first pass was over: there is nothing to return yet
         raise KeyboardInterrupt
     best = max(moved, key=lambda ascent: ascent.infos[-1].score)
+    status = Status.INTERRUPTED if ascents[-1].status is Status.INTERRUPTED else best.status
     model = runner.finish(best.state)
     rank = best.infos[-1].rank
     return FitResult(
         pmf=model.mean() if isinstance(model, DirichletPosterior) else model,
         posterior=model if isinstance(model, DirichletPosterior) else None,
         rank=rank,
-        status=best.status,
+        status=status,
         trace=best.trace,
         algorithm=algorithm,
         notes=algorithm.notes(reduce.schema, rank),
