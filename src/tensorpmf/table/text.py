@@ -13,7 +13,7 @@ from tensorpmf.table.factor import Factor, objects
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """What marks a missing cell in a text file unless the caller says otherwise."""
 
-_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,999})")
 _REAL = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
@@ -38,7 +38,9 @@ def typed(factor: Factor) -> Factor:
 def _meant(labels: NDArray[Any]) -> NDArray[Any]:
     texts: list[str] = labels.tolist()
     if all(map(_WHOLE.fullmatch, texts)):
-        return np.fromiter(map(int, texts), dtype=np.int64, count=len(texts))
+        whole = list(map(int, texts))
+        in_64_bits = all(-(2**63) <= number < 2**63 for number in whole)
+        return np.array(whole, dtype=np.int64) if in_64_bits else objects(whole)  # as floats, long ones would coincide
     if all(map(_REAL.fullmatch, texts)) and not all("inf" in text.lower() for text in texts):
         return np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
     if all(text in _TRUTH for text in texts):
