@@ -68,6 +68,11 @@ def test_equal_widths_are_equal() -> None:
     assert column.centres == (1, 3.75, 6.25, 10)  # the middle of bins that hold nothing
 
 
+def test_a_range_that_is_no_float_is_cut_too() -> None:
+    column = binned_column("a", np.array([-1.5e308, 0, 1.5e308]), np.ones(3), ("width", 3))
+    np.testing.assert_allclose(column.edges, [-0.5e308, 0.5e308])
+
+
 def test_widths_are_rounded_to_what_one_can_read() -> None:
     assert cut([0.1, 0.2, 0.4], ("width", 3)).schema["x"].edges == (0.2, 0.3)
 

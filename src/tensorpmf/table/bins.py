@@ -84,9 +84,10 @@ def _equal_widths(numbers: Floats, n_bins: int) -> Floats:
     """Cut the range into equal parts, at numbers rounded to a thousandth of a part."""
     if len(numbers) < 2:
         return np.empty(0)
-    low, high = float(numbers[0]), float(numbers[-1])
-    decimals = 3 - floor(log10((high - low) / n_bins))
-    return np.round(np.linspace(low, high, n_bins + 1)[1:-1], decimals)
+    share = np.arange(1, n_bins) / n_bins
+    edges: Floats = numbers[0] * (1 - share) + numbers[-1] * share
+    width = numbers[-1] / n_bins - numbers[0] / n_bins  # the range itself may be more than a float holds
+    return np.round(edges, 3 - floor(log10(width))) if 1e-290 < width < 1e290 else edges
 
 
 def _given(bins: object) -> Floats | None:
