@@ -57,6 +57,7 @@ SOURCES = {
     "lazy polars": pl.LazyFrame(COLUMNS),
     "Arrow table": pa.table(COLUMNS),
     "Arrow record batch": pa.record_batch(COLUMNS),
+    "polars with objects": pl.DataFrame(COLUMNS).with_columns(pl.Series("size", COLUMNS["size"], dtype=pl.Object)),
     "Arrow reader": pa.RecordBatchReader.from_batches(pa.table(COLUMNS).schema, pa.table(COLUMNS).to_batches()),
     "whatever speaks Arrow": Speaks(),
     "itself": tp.read_table(COLUMNS),
@@ -111,6 +112,11 @@ def test_names_for_what_has_none() -> None:
     assert tp.read_table(pl.Series("s", [1, 2])).schema.names == ("s",)
     with pytest.raises(InputError, match="there are 2 columns, but 1 names"):
         tp.read_table([["x", 1]], names=["a"])
+
+
+def test_an_array_of_one_axis_is_one_column() -> None:
+    for values in (np.array(["x", "y"]), pa.array(["x", "y"]), pa.chunked_array([["x"], ["y"]])):
+        assert tp.read_table(values).to_columns() == {"x1": ["x", "y"]}
 
 
 def test_labels_of_any_hashable_kind() -> None:
@@ -190,6 +196,12 @@ def test_markers_of_missing_cells() -> None:
     assert tp.read_table(source, missing="NA").to_columns()["a"] == ["x", "?", None]
     declared = pd.DataFrame({"a": pd.Categorical(["x", "?"], categories=["?", "x", "y"])})
     assert tp.read_table(declared, missing=["?"]).schema["a"].levels == ("x", "y")
+
+
+def test_one_marker_needs_no_list_and_is_a_label() -> None:
+    assert tp.read_table({"a": [1, -9, 2]}, missing=-9).to_columns() == {"a": [1, None, 2]}
+    with pytest.raises(SettingError, match=r"missing must be a label or several, got \[\[-9\]\]"):
+        tp.read_table({"a": [1, -9, 2]}, missing=[[-9]])
 
 
 def test_unknown_is_one_of_two_words() -> None:

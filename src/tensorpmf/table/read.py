@@ -23,7 +23,7 @@ from tensorpmf.errors import (
 from tensorpmf.table.bins import Bins
 from tensorpmf.table.cells import DenseCells, code_type, frozen
 from tensorpmf.table.encode import Unknown, encoded
-from tensorpmf.table.factor import Factor, objects
+from tensorpmf.table.factor import Factor, is_hashable, objects
 from tensorpmf.table.files import source_of_file
 from tensorpmf.table.learn import Learner
 from tensorpmf.table.recode import recoded
@@ -115,7 +115,7 @@ def read_table(
         raise SettingError("read_table", "unknown", '"error" or "missing"', unknown)
     if isinstance(source, CategoricalTable):
         return _of_table(source, columns, drop, weights, schema, unknown)
-    markers = None if missing is None else _several(missing)
+    markers = _marks(missing)
     if hasattr(source, "tocoo"):
         table = _of_sparse(source, names, markers, learner, schema, unknown)
         table = _of_table(table, columns, drop, weights, None, unknown)
@@ -163,7 +163,7 @@ def encode_batches(
     unknown
         What to do with labels that the schema does not have.
     """
-    markers = None if missing is None else _several(missing)
+    markers = _marks(missing)
     for batch in batches:
         raw = source_of_arrow(batch)
         n_rows, factors = raw.load(range(len(raw.names)))
@@ -282,8 +282,18 @@ def _chosen(names: Sequence[str], columns: Iterable[str] | None, drop: Iterable[
 
 
 def _several(items: Iterable[Item]) -> list[Item]:
-    """Return names or labels as a list; a single text may come without a list around it."""
-    return [items] if isinstance(items, str) else list(items)  # type: ignore[list-item]
+    """Return names or labels as a list; a single one may come without a list around it."""
+    is_single = isinstance(items, str | bytes) or not hasattr(items, "__iter__")
+    one: Any = items
+    return [one] if is_single else list(items)
+
+
+def _marks(missing: Iterable[Hashable] | None) -> list[Hashable] | None:
+    """Return what the caller says marks a missing cell."""
+    marks = None if missing is None else _several(missing)
+    if marks is not None and not all(map(is_hashable, marks)):
+        raise SettingError("read_table", "missing", "a label or several", missing)
+    return marks
 
 
 def _check_some(n_rows: int, columns: Sized, what: str) -> None:

@@ -157,6 +157,8 @@ def _of_frame(frame: Any) -> Source:
     import pyarrow as pa
     from narwhals.exceptions import DuplicateError
 
+    if isinstance(frame, pa.Array | pa.ChunkedArray):
+        frame = pa.table([frame], names=default_names(1))
     if isinstance(frame, pa.Table | pa.RecordBatch):
         return source_of_arrow(frame)
     try:
@@ -176,13 +178,21 @@ def _of_frame(frame: Any) -> Source:
 
 
 def _of_narwhals(frame: Any) -> Source:
-    """Return the columns of a frame; those of pandas one by one, because Arrow does not take them all."""
+    """Return the columns of a frame; those of pandas one by one, because Arrow does not take them all.
+
+    Nor are objects in a polars frame for Arrow, which would be given their addresses.
+    """
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     if frame.implementation.is_pandas_like():
         columns = frame.to_pandas()
         names = [str(name) for name in columns.columns]
         return Source.each(names, lambda ix: _factor_of_pandas(names[ix], columns.iloc[:, ix]), len(columns))
+    if any(kind == nw.Object for kind in frame.schema.values()):
+        series = [frame.get_column(name) for name in frame.columns]
+        columns = [each.to_list() if each.dtype == nw.Object else each.to_native() for each in series]
+        return Source.each(frame.columns, lambda ix: factor_of(frame.columns[ix], columns[ix]), len(frame))
     return source_of_arrow(pa.table(frame.to_native()))
 
 
