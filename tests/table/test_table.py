@@ -14,6 +14,8 @@ from tensorpmf.errors import (
     InputError,
     NoColumnsError,
     NoRowsError,
+    SettingError,
+    TooManyLevelsError,
     UnknownColumnError,
     UnobservedColumnError,
     WeightError,
@@ -81,6 +83,10 @@ def test_the_caller_s_array_is_copied_and_ours_is_read_only() -> None:
             "the codes have 2 columns, but 1 were described.",
         ),
         ([[0]], {"n_levels": [0]}, InputError, "column 'x1' has no levels."),
+        ([[0, 1]], {"n_levels": 2}, InputError, "there are 2 columns, but 1 numbers of levels."),
+        ([[0, 0]], {"n_levels": [1.5, 2]}, SettingError, "n_levels must be a whole number >= 0, got 1.5"),
+        ([[0, 1], [0]], {}, InputError, "codes must have two axes, but these rows differ in length."),
+        ([[0, 2**40], [0, 1]], {}, TooManyLevelsError, "column 'x2' has 1099511627777 levels for 2 rows."),
     ],
 )
 def test_codes_that_make_no_table(codes: object, options: dict, error: type, text: str) -> None:

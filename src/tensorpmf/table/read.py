@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from numbers import Number
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -284,8 +284,7 @@ def _chosen(names: Sequence[str], columns: Iterable[str] | None, drop: Iterable[
 def _several(items: Iterable[Item]) -> list[Item]:
     """Return names or labels as a list; a single one may come without a list around it."""
     is_single = isinstance(items, str | bytes) or not hasattr(items, "__iter__")
-    one: Any = items
-    return [one] if is_single else list(items)
+    return cast("list[Item]", [items] if is_single else list(items))
 
 
 def _marks(missing: Iterable[Hashable] | None) -> list[Hashable] | None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tensorpmf._check import whole_number
 from tensorpmf.errors import (
     CodeRangeError,
     InputError,
     NoColumnsError,
     NoRowsError,
+    TooManyLevelsError,
     UnobservedColumnError,
     WeightError,
 )
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+
+MANY = 1000
+"""Up to so many levels are believed of codes alone, however few rows there are."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -300,7 +306,10 @@ def _weights_or_ones(table: CategoricalTable) -> Floats:
 
 def _whole_numbers(codes: ArrayLike, missing: int) -> NDArray[np.integer[Any]]:
     """Return codes as an array in which ``-1`` is missing."""
-    array: NDArray[Any] = np.asarray(np.ma.filled(codes, missing))  # pyright: ignore[reportUnknownArgumentType]
+    try:
+        array: NDArray[Any] = np.asarray(np.ma.filled(codes, missing))  # pyright: ignore[reportUnknownArgumentType]
+    except ValueError:
+        raise InputError("codes must have two axes, but these rows differ in length.") from None
     if array.ndim != 2:
         raise InputError(f"codes must have two axes, rows and columns, got shape {array.shape}.")
     if array.dtype.kind not in "iu" and array.size:
@@ -319,14 +328,19 @@ def _schema_of_codes(codes: NDArray[Any], n_levels: Sequence[int] | None, names:
         raise NoRowsError()
     names = default_names(n_columns) if names is None else names
     for what, given in (("names", names), ("numbers of levels", n_levels)):
-        if given is not None and len(given) != n_columns:
-            raise InputError(f"there are {n_columns} columns, but {len(given)} {what}.")
-    if n_levels is None:
-        n_levels = [int(largest) + 1 for largest in codes.max(axis=0)]
-        unobserved = [name for name, n in zip(names, n_levels, strict=True) if n < 1]
-        if unobserved:
-            raise UnobservedColumnError(unobserved[0])
-    return Schema.from_n_levels([int(n) for n in n_levels], names)
+        if given is not None and np.shape(given) != (n_columns,):
+            raise InputError(f"there are {n_columns} columns, but {np.size(given)} {what}.")
+    if n_levels is not None:
+        counts = [whole_number("from_codes", "n_levels", n, at_least=0) for n in n_levels]
+    else:
+        counts = [int(largest) + 1 for largest in codes.max(axis=0)]
+        for name, n in zip(names, counts, strict=True):
+            if n < 1:
+                raise UnobservedColumnError(name)
+            if n > max(MANY, n_rows):
+                hint = "if that is right, say so with n_levels=[...]; for labels that are not codes use read_table."
+                raise TooManyLevelsError(name, n, n_rows, hint=hint)
+    return Schema.from_n_levels(counts, names)
 
 
 def _check_range(codes: NDArray[Any], schema: Schema, missing: int) -> None:
