@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorpmf._check import generator, positive_number, whole_number
+from tensorpmf._check import default_threads, generator, positive_number, whole_number
 from tensorpmf.errors import SettingError
 
 
 def test_what_is_allowed_comes_back() -> None:
     assert whole_number("VB", "max_rank", np.int8(3), at_least=1) == 3
-    assert positive_number("VB", "alpha", "0.5") == 0.5
+    assert positive_number("VB", "alpha", np.float32(0.5)) == 0.5
     assert positive_number("fit", "tolerance", 0, zero=True) == 0.0
 
 
@@ -21,7 +21,7 @@ def test_what_is_no_whole_number_is_refused(wrong: object) -> None:
         whole_number("VB", "max_rank", wrong, at_least=1)
 
 
-@pytest.mark.parametrize("wrong", [0, -1.0, np.nan, np.inf, None, "many"])
+@pytest.mark.parametrize("wrong", [0, -1.0, np.nan, np.inf, None, "0.5"])
 def test_what_is_not_positive_is_refused(wrong: object) -> None:
     with pytest.raises(SettingError, match=r"VB: alpha must be a finite number > 0, got"):
         positive_number("VB", "alpha", wrong)
@@ -34,3 +34,14 @@ def test_a_generator_comes_back_and_nothing_else_passes_for_one() -> None:
     for wrong in (0, None, np.random):
         with pytest.raises(SettingError, match="sample: rng must be a NumPy generator"):
             generator("sample", wrong)
+
+
+def test_the_environment_says_how_many_threads_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORPMF_THREADS", "3")
+    assert default_threads() == 3
+    for wrong in ("0", "-1", "many"):
+        monkeypatch.setenv("TENSORPMF_THREADS", wrong)
+        with pytest.raises(SettingError, match="TENSORPMF_THREADS must be a whole number >= 1"):
+            default_threads()
+    monkeypatch.setenv("TENSORPMF_THREADS", "")
+    assert default_threads() >= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from math import isfinite
 from operator import index
 
@@ -48,12 +49,20 @@ def positive_number(owner: str, name: str, value: object, *, zero: bool = False)
         Whether zero is allowed too.
     """
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = -1.0 if isinstance(value, str | bytes) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = -1.0
     if not isfinite(number) or number < 0 or (number == 0 and not zero):
         raise SettingError(owner, name, f"a finite number {'>=' if zero else '>'} 0", value)
     return number
+
+
+def default_threads() -> int:
+    """Return how many threads work when nobody says: ``TENSORPMF_THREADS``, or as many as there are processors."""
+    told = os.environ.get("TENSORPMF_THREADS")
+    if not told:
+        return os.cpu_count() or 1
+    return whole_number("the environment", "TENSORPMF_THREADS", int(told) if told.isdecimal() else told, at_least=1)
 
 
 def generator(owner: str, rng: object, *, optional: bool = False) -> np.random.Generator:

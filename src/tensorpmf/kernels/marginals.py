@@ -7,7 +7,6 @@ the lead is done once, and one matrix product serves all of them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tensorpmf._check import default_threads
 from tensorpmf.kernels import _native
 from tensorpmf.kernels.estep import Counts
 from tensorpmf.kernels.rows import Rows
@@ -247,7 +247,7 @@ def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, facto
 
 def _on_threads(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """Return what each part gives, in order; how many threads there are changes nothing in it."""
-    n_threads = min(len(parts), int(os.environ.get("TENSORPMF_THREADS", 0)) or os.cpu_count() or 1)
+    n_threads = min(len(parts), default_threads())
     if n_threads == 1:
         return [work(part) for part in parts]
     with ThreadPoolExecutor(n_threads) as pool:
