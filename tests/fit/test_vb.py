@@ -235,7 +235,7 @@ def test_the_starting_rank_is_kruskals_bound_within_reason() -> None:
     assert start_rank([10] * 5) == 23
     assert start_rank([10] * 100) == 100
     assert start_rank([2, 2]) == 2
-    assert start_rank([7]) == 1
+    assert start_rank([7]) == start_rank([7, 1]) == start_rank([1, 1, 1]) == 1
 
 
 def test_a_cap_on_the_components_and_a_rank_at_the_cap_are_said() -> None:

@@ -273,5 +273,9 @@ def _flat(of_weights: Floats, of_factors: Floats) -> Floats:
 
 
 def start_rank(n_levels: Sequence[int]) -> int:
-    """Return how many components a fit starts from when it is not told: Kruskal's bound, within 2 … 100."""
-    return int(np.clip(kruskal_max_rank(n_levels), 2 if len(n_levels) > 1 else 1, MOST_COMPONENTS))
+    """Return how many components a fit starts from when it is not told: Kruskal's bound, within 2 … 100.
+
+    Where at most one column varies there is nothing to tell components apart by.
+    """
+    n_varying = sum(n > 1 for n in n_levels)
+    return int(np.clip(kruskal_max_rank(n_levels), 2 if n_varying > 1 else 1, MOST_COMPONENTS))
