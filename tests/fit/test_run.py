@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorpmf as tp
-from tensorpmf.errors import SettingError
+from tensorpmf.errors import NoColumnsError, NoRowsError, SettingError, WeightError
 from tensorpmf.fit.contract import Info, NotConvergedError, Status
 from tensorpmf.fit.reduce import LocalReducer, n_blocks_for, tree_sum
 from tensorpmf.fit.run import Ascent, Progress
@@ -159,6 +160,18 @@ def test_what_is_no_algorithm_is_refused(table: tp.CategoricalTable, wrong: obje
 def test_impossible_arguments_are_refused(table: tp.CategoricalTable, wrong: dict[str, float]) -> None:
     with pytest.raises(SettingError, match=next(iter(wrong))):
         tp.fit(table, **wrong)
+
+
+@pytest.mark.parametrize("algorithm", [tp.VB(), tp.EM(rank=2), tp.CTF(rank=2, order="full")])
+def test_what_is_left_of_a_table_must_be_one_still(table: tp.CategoricalTable, algorithm: Any) -> None:
+    last_counts = table.with_weights(np.arange(table.n_rows) == table.n_rows - 1)
+    for none, error in [
+        (table.take([]), NoRowsError),
+        (table.select([]), NoColumnsError),
+        (last_counts.take([0, 1]), WeightError),
+    ]:
+        with pytest.raises(error):
+            tp.fit(none, algorithm)
 
 
 def test_threads_are_at_least_one() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tensorpmf._check import whole_number
+from tensorpmf._check import default_threads, whole_number
+from tensorpmf.errors import NoColumnsError, NoRowsError, WeightError
 from tensorpmf.fit.contract import Stats
 from tensorpmf.kernels.blocks import cut
 from tensorpmf.pmf.rows_of import rows_of
@@ -80,7 +80,13 @@ class LocalReducer:
         """Cut a table into fixed blocks."""
         if not isinstance(table, CategoricalTable):
             table = CategoricalTable.from_any(table)
-        n_threads = self.n_threads or int(os.environ.get("TENSORPMF_THREADS", 0)) or os.cpu_count() or 1
+        if not table.n_columns:
+            raise NoColumnsError()
+        if not table.n_rows:
+            raise NoRowsError()
+        if not table.total_weight:
+            raise WeightError("sum to zero")
+        n_threads = self.n_threads or default_threads()
         n_parts = 1 if self.minibatch is None else max(1, table.n_rows // self.minibatch)
         return LocalReduce(table.schema, rows_of(table), n_parts, n_threads)
 
