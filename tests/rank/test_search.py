@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -176,6 +179,37 @@ class Parrot:
 
     def runner(self) -> Any:
         return self
+
+
+def test_an_interrupt_ends_the_fits_of_all_threads(table: tp.CategoricalTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[object] = []
+    summarise = tp.EM.summarise
+    monkeypatch.setattr(tp.EM, "summarise", lambda *inputs: (passes.append(inputs), summarise(*inputs))[1])
+
+    def stop(_: Candidate) -> None:
+        raise KeyboardInterrupt
+
+    search = partial(tp.select_rank, table, tp.EM(), range(1, 6), warm_start=False, tolerance=1e-13)
+    search(n_jobs=5)
+    n_whole = len(passes)
+    with pytest.raises(KeyboardInterrupt):
+        search(n_jobs=5, callback=stop)
+    assert len(passes) - n_whole < n_whole / 2
+
+
+def test_an_interrupt_of_a_warm_start_is_one_of_the_search(
+    table: tp.CategoricalTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_passes, summarise = count(), tp.EM.summarise
+
+    def stop(*inputs: Any) -> Any:
+        if threading.current_thread() is threading.main_thread() and next(n_passes) == 3:
+            raise KeyboardInterrupt
+        return summarise(*inputs)
+
+    monkeypatch.setattr(tp.EM, "summarise", stop)
+    with pytest.raises(KeyboardInterrupt):
+        tp.select_rank(table, tp.EM(), range(1, 4))
 
 
 def test_settings_are_checked(table: tp.CategoricalTable) -> None:

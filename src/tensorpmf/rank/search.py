@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 import numpy as np
 
 from tensorpmf._check import whole_number
 from tensorpmf.errors import SettingError
-from tensorpmf.fit.contract import Algorithm, Info, Reduce
+from tensorpmf.fit.contract import Algorithm, Info, Reduce, Status
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
@@ -112,6 +113,8 @@ def select_rank(
             raise SettingError("select_rank", "criterion", f"one of {[*CRITERIA, *HELD_OUT]}", name)
     if loss not in get_args(Loss):
         raise SettingError("select_rank", "loss", '"zero-one" or "squared"', loss)
+    if not isinstance(cast("object", ranks), Iterable):
+        raise SettingError("select_rank", "ranks", "the ranks to try, such as range(1, 11)", ranks)
     tried = sorted({whole_number("select_rank", "ranks", rank, at_least=1) for rank in ranks})
     if not tried:
         raise SettingError("select_rank", "ranks", "at least one rank", tried)
@@ -217,6 +220,7 @@ class Search:
         self.n_starts = n_starts
         self.n_jobs = n_jobs
         self.settings = settings
+        self._is_over = Event()
 
     def candidates(
         self, ranks: Sequence[int], judge: Judge, warm_start: bool, callback: Callable[[Candidate], None] | None
@@ -225,14 +229,19 @@ class Search:
         candidates: list[Candidate] = []
         with ThreadPoolExecutor(self.n_jobs) as pool:
             cold = {rank: pool.submit(self.cold, rank) for rank in reversed(ranks)}  # the slowest first
-            for rank in ranks:
-                fits = [cold[rank].result()]
-                if warm_start and candidates:
-                    fits += self.warm(rank, candidates[-1].result.pmf)
-                best, seconds = best_of(fits)
-                candidates.append(Candidate(rank, best, judge.scores(best.pmf), seconds))
-                if callback is not None:
-                    callback(candidates[-1])
+            try:
+                for rank in ranks:
+                    fits = [cold[rank].result()]
+                    if warm_start and candidates:
+                        fits += self.warm(rank, candidates[-1].result.pmf)
+                    best, seconds = best_of(fits)
+                    candidates.append(Candidate(rank, best, judge.scores(best.pmf), seconds))
+                    if callback is not None:
+                        callback(candidates[-1])
+            except BaseException:  # Ctrl-C reaches this thread alone; the others are to stop, too
+                self._is_over.set()
+                pool.shutdown(cancel_futures=True)
+                raise
         return tuple(candidates)
 
     def cold(self, rank: int) -> Timed:
@@ -249,8 +258,15 @@ class Search:
 
     def _fit(self, algorithm: Algorithm[Any, Any], n_starts: int) -> Timed:
         began = time.perf_counter()
-        result = fit(None, algorithm, seed=self.seed, n_starts=n_starts, reducer=self.bound, **self.settings)
+        settings = {"reducer": self.bound, "callback": self._stop_if_over, **self.settings}
+        result = fit(None, algorithm, seed=self.seed, n_starts=n_starts, **settings)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         return result, time.perf_counter() - began
+
+    def _stop_if_over(self, _now: object) -> None:
+        if self._is_over.is_set():
+            raise KeyboardInterrupt
 
 
 def best_of(fits: Sequence[Timed]) -> Timed:
