@@ -14,7 +14,7 @@ import pytest
 
 import tensorpmf as tp
 from tensorpmf.data import sample_table, synthetic_pmf
-from tensorpmf.errors import MissingExtraError, SettingError
+from tensorpmf.errors import InputError, MissingExtraError, SettingError, WeightError
 from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.rank.criteria import CRITERIA, Fitted
 from tensorpmf.rank.heldout import FLOOR, Questions, log_loss, split_rows
@@ -151,6 +151,20 @@ def test_held_out_scores_weigh_rows() -> None:
     pmf = tp.LowRankPMF(tp.Schema.from_n_levels([2]), [1.0], [[[0.25], [0.75]]])
     rows = tp.CategoricalTable.from_codes([[0], [1]], n_levels=[2], weights=[3.0, 1.0])
     assert log_loss(pmf, rows) == pytest.approx(-(3 * np.log(0.25) + np.log(0.75)) / 4)
+
+
+def test_rows_that_tell_nothing_are_no_judges() -> None:
+    numbered = tp.CategoricalTable.from_codes(np.arange(40)[:, None])
+    learnt_from, held_out = (part.codes[:, 0] for part in split_rows(numbered, 1 / 8, seed=1))
+    codes = np.full((40, 2), [0, -1])
+    codes[learnt_from[0]] = 1
+    table = tp.CategoricalTable.from_codes(codes, n_levels=[2, 2])
+    search = partial(tp.select_rank, algorithm=SQUAREM, ranks=[1], criterion="validation-error", seed=1)
+    with pytest.raises(InputError, match="no row that is held out observes column 'x2'"):
+        search(table, target="x2")
+    for one, name in [(learnt_from[0], "held out"), (held_out[0], "learnt from")]:
+        with pytest.raises(WeightError, match=f"of the rows that would be {name} sum to zero"):
+            search(table.with_weights(np.arange(40) == one))
 
 
 def test_a_selection_can_be_read_and_plotted(table: tp.CategoricalTable) -> None:

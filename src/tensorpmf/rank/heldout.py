@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tensorpmf.errors import SettingError
+from tensorpmf.errors import InputError, SettingError, WeightError
 from tensorpmf.pmf.base import PMF
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats, Ints
@@ -36,7 +36,11 @@ def split_rows(table: CategoricalTable, fraction: float, seed: int) -> tuple[Cat
         raise SettingError("select_rank", "validation", f"a fraction that divides {table.n_rows} rows", fraction)
     held_out = np.zeros(table.n_rows, dtype=bool)
     held_out[np.random.default_rng(seed).permutation(table.n_rows)[:n_held_out]] = True
-    return table.take(~held_out), table.take(held_out)
+    parts = table.take(~held_out), table.take(held_out)
+    for part, name in zip(parts, ("learnt from", "held out"), strict=True):
+        if not part.total_weight:
+            raise WeightError(f"of the rows that would be {name} sum to zero")
+    return parts
 
 
 def log_loss(pmf: PMF, table: CategoricalTable) -> float:
@@ -85,10 +89,14 @@ class Questions:
             Where randomness comes from.
         """
         observed = table.codes >= 0
+        can_ask = observed.any(axis=1) if target is None else observed[:, table.schema.ix(target)]
+        counts = can_ask if table.row_weights is None else can_ask & (table.row_weights > 0)
+        if not counts.any():
+            asked = "anything" if target is None else f"column {target!r}"
+            raise InputError(f"no row that is held out observes {asked}.", hint="hold out more: validation=0.3.")
+        row_ix = np.flatnonzero(can_ask)
         if target is not None:
-            row_ix = np.flatnonzero(observed[:, table.schema.ix(target)])
             return cls(table, row_ix, np.full(len(row_ix), table.schema.ix(target)))
-        row_ix = np.flatnonzero(observed.any(axis=1))
         order = np.random.default_rng(seed).random(observed.shape)
         return cls(table, row_ix, np.where(observed, order, -1.0).argmax(axis=1)[row_ix])
 
@@ -102,11 +110,10 @@ class Questions:
         loss
             ``"zero-one"`` asks for the most likely level, ``"squared"`` for the mean of numeric levels.
         """
-        errors = np.empty(len(self.row_ix))
+        errors, known = np.empty(len(self.row_ix)), self.table.codes[self.row_ix]
         for ix in np.unique(self.column_ix):
             asked = self.column_ix == ix
-            codes = self.table.codes[self.row_ix[asked]]
-            prob, truth = _answers(pmf, codes, int(ix)), codes[:, ix]
+            prob, truth = _answers(pmf, known[asked], int(ix)), known[asked, ix]
             if loss == "zero-one":
                 errors[asked] = prob.argmax(axis=1) != truth
             else:

@@ -258,8 +258,8 @@ class Search:
 
     def _fit(self, algorithm: Algorithm[Any, Any], n_starts: int) -> Timed:
         began = time.perf_counter()
-        settings = {"reducer": self.bound, "callback": self._stop_if_over, **self.settings}
-        result = fit(None, algorithm, seed=self.seed, n_starts=n_starts, **settings)
+        own: dict[str, Any] = {"reducer": self.bound, "callback": self._stop_if_over}
+        result = fit(None, algorithm, seed=self.seed, n_starts=n_starts, **own, **self.settings)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return result, time.perf_counter() - began
