@@ -13,13 +13,13 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from tensorpmf.fit.contract import Algorithm, Info
-from tensorpmf.fit.vb import VB, VBState
 from tensorpmf.kernels.estep import Counts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tensorpmf.fit.vb import VB, VBState
     from tensorpmf.kernels.rows import Rows
     from tensorpmf.pmf.base import PMF
     from tensorpmf.pmf.posterior import DirichletPosterior

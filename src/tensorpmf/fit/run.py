@@ -12,7 +12,6 @@ import numpy as np
 from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info, Reduce, Reducer, Status, Trace
-from tensorpmf.fit.memoized import Memoized
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.vb import VB
@@ -137,7 +136,8 @@ def fit(
     n_threads
         How many threads work in this process; by default as many as there are processors.
     minibatch
-        About how many rows a step reads, for tables so long that one pass takes a while: two rounds of memoized
+        About how many rows a step reads; by default what the algorithm suggests: some hundreds for :class:`LPS`, all
+        for others. :class:`VB` takes it for tables so long that one pass takes a while: two rounds of memoized
         variational Bayes go before passes over all rows, and a useful model is there after a fraction of a pass.
     callback
         Called with a :class:`Progress` after every pass.
@@ -155,8 +155,11 @@ def fit(
     algorithm = VB() if algorithm is None else algorithm
     if not isinstance(cast("object", algorithm), Algorithm):
         raise SettingError("fit", "algorithm", "an algorithm with its settings, such as VB() or EM(rank=3)", algorithm)
-    reduce = (reducer or LocalReducer(n_threads, minibatch)).bind(table)
-    runner = algorithm.runner() if reduce.n_parts == 1 else _memoized(algorithm, reduce.n_parts)
+    if reducer is None:
+        table = table if isinstance(table, CategoricalTable) else CategoricalTable.from_any(table)
+        reducer = LocalReducer(n_threads, algorithm.minibatch(table.n_rows) if minibatch is None else minibatch)
+    reduce = reducer.bind(table)
+    runner = algorithm.runner() if reduce.n_parts == 1 else algorithm.in_parts(reduce.n_parts)
     ascents: list[Ascent] = []
     for start, child in enumerate(np.random.SeedSequence(seed).spawn(n_starts)):
 
@@ -185,9 +188,3 @@ def fit(
         notes=algorithm.notes(reduce.schema, rank),
         starts=tuple(ascent.infos[-1].score for ascent in moved),
     )
-
-
-def _memoized(algorithm: Algorithm[Any, Any], n_parts: int) -> Memoized:
-    if not isinstance(algorithm, VB):
-        raise SettingError("fit", "minibatch", f"None, because it is for VB, not {type(algorithm).__name__}", n_parts)
-    return Memoized(algorithm, n_parts)

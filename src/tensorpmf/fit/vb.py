@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info
+from tensorpmf.fit.memoized import Memoized
 from tensorpmf.fit.quasinewton import QuasiNewton
 from tensorpmf.kernels import dirichlet
 from tensorpmf.kernels.estep import Counts, LogTables, accumulate
@@ -139,6 +140,10 @@ class VB(Algorithm[VBState, Counts]):
     def runner(self) -> Algorithm[Any, Any]:
         """Return the plain algorithm, or the same with quasi-Newton jumps."""
         return QuasiNewton(self) if self.accelerate else self
+
+    def in_parts(self, n_parts: int) -> Algorithm[Any, Any]:
+        """Return memoized rounds through the parts."""
+        return Memoized(self, n_parts)
 
     def start(self, schema: Schema, rng: np.random.Generator) -> VBState:
         """Return nearly uniform factors with noise that is as loud for many columns as for a few."""
