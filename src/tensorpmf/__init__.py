@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tensorpmf.fit.em import EM as EM
     from tensorpmf.fit.given import fit_marginals as fit_marginals
     from tensorpmf.fit.oracle import oracle_ml as oracle_ml
+    from tensorpmf.fit.purified import LPS as LPS
     from tensorpmf.fit.result import FitResult as FitResult
     from tensorpmf.fit.run import fit as fit
     from tensorpmf.fit.squarem import SQUAREM as SQUAREM
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tensorpmf.pmf.kruskal import kruskal_max_rank as kruskal_max_rank
     from tensorpmf.pmf.lowrank import LowRankPMF as LowRankPMF
     from tensorpmf.pmf.posterior import DirichletPosterior as DirichletPosterior
+    from tensorpmf.pmf.purified import PurifiedPMF as PurifiedPMF
     from tensorpmf.rank.search import select_rank as select_rank
     from tensorpmf.rank.selection import RankSelection as RankSelection
     from tensorpmf.table.read import read_table as read_table
@@ -43,7 +45,9 @@ _HOME = {
     "DirichletPosterior": "pmf.posterior",
     "EM": "fit.em",
     "FitResult": "fit.result",
+    "LPS": "fit.purified",
     "LowRankPMF": "pmf.lowrank",
+    "PurifiedPMF": "pmf.purified",
     "RankSelection": "rank.selection",
     "SQUAREM": "fit.squarem",
     "Schema": "table.schema",

@@ -39,6 +39,7 @@ EXAMPLES: dict[str, list[Algorithm[Any, Any]]] = {
         tp.CTF(rank=2, loss="frobenius"),
     ],
     "EM": [tp.EM(rank=1), tp.EM(rank=3)],
+    "LPS": [tp.LPS(rank=2), tp.LPS(rank=3, purification=3, cores="complex"), tp.LPS(rank=1, purification=1)],
     "SQUAREM": [
         tp.SQUAREM(tp.EM(rank=3)),
         tp.SQUAREM(tp.EM(rank=3), scheme="s3", coordinates="simplex"),

@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import given
+from tests.oracles.purified import random_cores
 from tests.oracles.tensor_pmf import TensorPMF
 
 import tensorpmf as tp
@@ -36,7 +37,14 @@ def low_rank(rng: np.random.Generator) -> tp.LowRankPMF:
     return tp.LowRankPMF(schema, rng.dirichlet(np.ones(3)), [f / f.sum(axis=0) for f in factors])
 
 
-EXAMPLES = {"LowRankPMF": low_rank}
+def purified(rng: np.random.Generator) -> tp.PurifiedPMF:
+    schema = low_rank(rng).schema
+    cores = random_cores(rng, [5, 2, 1, 3], [2, 3, 2], purification=2, is_complex=True)
+    cores[0][2] = 0.0  # the letter c never occurs
+    return tp.PurifiedPMF(schema, cores, sites=[3, 0, 2, 1])
+
+
+EXAMPLES = {"LowRankPMF": low_rank, "PurifiedPMF": purified}
 
 
 @pytest.mark.parametrize("kind", KINDS)

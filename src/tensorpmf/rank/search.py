@@ -20,6 +20,7 @@ from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
 from tensorpmf.pmf.base import PMF
 from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.pmf.posterior import DirichletPosterior
 from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.rank.criteria import CRITERIA, Fitted
 from tensorpmf.rank.heldout import Loss, Questions, log_loss, split_rows
@@ -29,7 +30,6 @@ from tensorpmf.table.table import CategoricalTable
 
 if TYPE_CHECKING:
     from tensorpmf.kernels.rows import Rows
-    from tensorpmf.pmf.posterior import DirichletPosterior
 
 HELD_OUT = ("validation", "validation-error")
 """Criteria that need rows the models have not seen."""
@@ -126,6 +126,7 @@ def select_rank(
         learnt_from, unseen = split_rows(table, validation, seed)
         judge = Judge(learnt_from, unseen, criteria, target, loss, seed)
     search = Search(algorithm, learnt_from, seed, n_starts, n_jobs, settings)
+    judge.require_a_mixture(search.example(tried[0]))
     candidates = search.candidates(tried, judge, warm_start, callback)
     selection = RankSelection(candidates, criteria[0])
     if judge.holds_out and refit:
@@ -173,7 +174,7 @@ class Judge:
         fitted: Fitted | None = None
         for name in self.criteria:
             if name in CRITERIA:
-                fitted = fitted or self._fitted(pmf, name)
+                fitted = fitted or self._fitted(pmf)
                 scores[name] = CRITERIA[name](fitted)
             else:
                 assert self._unseen is not None
@@ -182,9 +183,16 @@ class Judge:
                 scores[name] = self._questions.error(pmf, self._loss) if by_error else log_loss(pmf, self._unseen)
         return scores
 
-    def _fitted(self, pmf: PMF, criterion: str) -> Fitted:
-        if not isinstance(pmf, LowRankPMF):
-            raise SettingError("select_rank", "criterion", f"one of {[*HELD_OUT]} for {type(pmf).__name__}", criterion)
+    def require_a_mixture(self, model: object) -> None:
+        """Refuse criteria that count components, where a model of this kind has none."""
+        for name in self.criteria:
+            if name in CRITERIA and not isinstance(model, LowRankPMF | DirichletPosterior):
+                must = f"one of {[*HELD_OUT]} for {type(model).__name__}, which has no components to count"
+                raise SettingError("select_rank", "criterion", must, name)
+
+    def _fitted(self, pmf: PMF) -> Fitted:
+        self.require_a_mixture(pmf)
+        assert isinstance(pmf, LowRankPMF), "what a fit returns is never a posterior"
         return Fitted(pmf, self._rows, self._seed)
 
 
@@ -215,7 +223,7 @@ class Search:
         settings: Mapping[str, Any],
     ) -> None:
         self.algorithm = algorithm
-        self.bound = Bound(LocalReducer(n_jobs).bind(table))
+        self.bound = Bound(LocalReducer(n_jobs, at_rank(algorithm, 1).minibatch(table.n_rows)).bind(table))
         self.seed = seed
         self.n_starts = n_starts
         self.n_jobs = n_jobs
@@ -243,6 +251,11 @@ class Search:
                 pool.shutdown(cancel_futures=True)
                 raise
         return tuple(candidates)
+
+    def example(self, rank: int) -> PMF | DirichletPosterior:
+        """Return the model of a starting point: of the kind that fits give."""
+        algorithm = at_rank(self.algorithm, rank)
+        return algorithm.finish(algorithm.start(self.bound.reduce.schema, np.random.default_rng(self.seed)))
 
     def cold(self, rank: int) -> Timed:
         """Return the best fit of a rank from random starts."""
