@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 from typing import Any, TypeAlias
 
@@ -109,7 +109,7 @@ def coordinates(matrices: Core) -> Core:
 def from_coordinates(vectors: Core, dimension: int, is_complex: bool) -> Core:
     """(…, D, D) matrices whose coordinates are (…, K) vectors."""
     matrices = np.zeros((*vectors.shape[:-1], dimension, dimension), dtype=complex if is_complex else float)
-    row, column = np.triu_indices(dimension, 1)
+    row, column = _above(dimension)
     diagonal, n_pairs = np.arange(dimension), len(row)
     even = vectors[..., dimension : dimension + n_pairs] / np.sqrt(2)
     odd = vectors[..., dimension + n_pairs :] * (1j / np.sqrt(2)) if is_complex else 0.0
@@ -120,8 +120,10 @@ def from_coordinates(vectors: Core, dimension: int, is_complex: bool) -> Core:
 
 def transfers(core: Core) -> Floats:
     """(I + 1, K_left, K_right) matrices that send the coordinates of L on, for each level and for their sum."""
-    maps = reduce(add, (_product(core[..., m], core[..., m].conj()) for m in range(core.shape[-1])))
-    of_left = coordinates(np.moveaxis(maps, (1, 2), (-2, -1)).conj()).conj()  # (I, c, d, K_left)
+    n_levels, left, right, hidden = core.shape
+    other = np.moveaxis(core.conj(), -1, 1).reshape(n_levels, 1, hidden, left * right)
+    maps = (core @ other).reshape(n_levels, left, right, left, right)  # B[i, a, c, :] times B[i, b, d, :], conjugate
+    of_left = coordinates(maps.transpose(0, 2, 4, 1, 3).conj()).conj()  # (I, c, d, K_left)
     each = coordinates(np.moveaxis(of_left, -1, 1)).real
     return np.concatenate([each, each.sum(axis=0, keepdims=True)])
 
@@ -141,11 +143,12 @@ def core_slopes(core: Core, slopes: Floats) -> Core:
     Shaped as the core. Of a complex one: with respect to the real parts, and as imaginary parts the imaginary parts.
     """
     is_complex = np.iscomplexobj(core)
-    _, left, right, _ = core.shape
+    n_levels, left, right, hidden = core.shape
     each = slopes[:-1] + slopes[-1]
     of_right = from_coordinates(each, right, is_complex)  # (I, K_left, c, d)
     maps = from_coordinates(np.moveaxis(of_right.conj(), 1, -1), left, is_complex)  # (I, c, d, a, b)
-    return np.asarray(2 * np.einsum("icdab,iacm->ibdm", maps, core))
+    maps = maps.transpose(0, 4, 2, 3, 1).reshape(n_levels, left, right, left * right)  # (I, b, d, a and c)
+    return np.asarray(2 * (maps @ core.reshape(n_levels, 1, left * right, hidden)))
 
 
 def step(matrices: Floats, column: Codes, transfers: Floats, dimension: int) -> tuple[Floats, Floats]:
@@ -311,11 +314,13 @@ def _rescaled(matrices: Floats, dimension: int) -> tuple[Floats, Floats]:
     return np.where(possible[:, None], matrices, 0.0) / np.where(possible, traces, 1.0)[:, None], traces
 
 
-def _product(one: Core, other: Core) -> Core:
-    """(I, a, b, c, d) products of the entries of (I, a, c) matrices with those of (I, b, d) others."""
-    return one[:, :, None, :, None] * other[:, None, :, None, :]
-
-
 def _halves(matrices: Core) -> tuple[Core, Core]:
-    row, column = np.triu_indices(matrices.shape[-1], 1)
+    row, column = _above(matrices.shape[-1])
     return matrices[..., row, column], matrices[..., column, row]
+
+
+@cache
+def _above(dimension: int) -> tuple[Ints, Ints]:
+    """Return where the entries above the diagonal are."""
+    row, column = np.triu_indices(dimension, 1)
+    return row.astype(np.int64), column.astype(np.int64)
