@@ -1,0 +1,1 @@
+"""What the speed of this project is measured with; what was measured is in ``results``."""
