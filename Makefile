@@ -42,8 +42,8 @@ docs: .venv/dev .venv/package  ## Build the documentation into docs/_build; a wa
 fast: .venv/dev .venv/package
 	$(SUITE) -m "not slow"
 
-bench: .venv/bench .venv/package  ## Time the kernels and the fit against the alternatives
-	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only -p no:randomly -s
+bench: .venv/bench .venv/package  ## Time kernels and fits; fails if one became over 20 % slower
+	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=min,rounds -p no:randomly -s $(BENCH)
 
 lock: .venv/dev  ## Pin the newest versions that pyproject.toml allows
 	$(PIP) uv

@@ -1,4 +1,4 @@
-"""The pass over the rows: against the limit of this machine, against Numba, packed, in two threads, in both precisions."""
+"""The pass over the rows: against the limit of this machine, against Numba, packed, in threads, in both precisions."""
 
 from __future__ import annotations
 
@@ -119,7 +119,9 @@ def test_two_threads(benchmark: Any, guard: Guard, workload: Workload) -> None:
 @pytest.mark.parametrize("workload", ALL, ids=lambda workload: workload.name)
 def test_single_precision(benchmark: Any, guard: Guard, workload: Workload) -> None:
     """What single precision would gain, and lose: it is not the default."""
-    single, double = (partial(one_pass, blocks_of(workload), tables_of(workload, 23, kind)) for kind in PRECISIONS[::-1])
+    single, double = (
+        partial(one_pass, blocks_of(workload), tables_of(workload, 23, kind)) for kind in PRECISIONS[::-1]
+    )
     counts = benchmark.pedantic(single, rounds=3, warmup_rounds=1)
     exact = double()
 

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 
 
-def least(*tasks: Callable[[], object], n_tries: int = 9, clock: Callable[[], float] = time.process_time) -> list[float]:
+def least(
+    *tasks: Callable[[], object], n_tries: int = 9, clock: Callable[[], float] = time.process_time
+) -> list[float]:
     """Return the fewest seconds each task took; processor seconds unless told otherwise."""
     best = [float("inf")] * len(tasks)
     for _ in range(n_tries):

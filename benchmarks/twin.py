@@ -22,7 +22,7 @@ def any_columns(rank: int) -> Callable[..., Any]:
     """Return the loop for any number of columns, cells missing or not."""
 
     @numba.njit(fastmath=True)
-    def fused(codes, offsets, start, levels, weights, factors):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def fused(codes, offsets, start, levels, weights, factors):
         gamma = np.empty(rank, np.float32)
         log_norm = 0.0
         for t in range(codes.shape[0]):
@@ -55,7 +55,7 @@ def five_columns(rank: int) -> Callable[..., Any]:
     """Return the loop written out for five columns without missing cells: the fastest that was found in Numba."""
 
     @numba.njit(fastmath=True)
-    def fused(codes, offsets, start, levels, weights, factors):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def fused(codes, offsets, start, levels, weights, factors):
         gamma = np.empty(rank, np.float32)
         log_norm = 0.0
         for t in range(codes.shape[0]):
