@@ -73,13 +73,16 @@ def test_trigamma_has_ten_digits() -> None:
     np.testing.assert_allclose(trigamma(x), polygamma(1, x), rtol=1e-10)
 
 
-def test_the_two_loop_recursion_is_the_bfgs_matrix(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(("asked", "scale"), [(0.1, 0.5), (1.3, 1.3), (30.0, 2.0)])
+def test_the_two_loop_recursion_is_the_bfgs_matrix(rng: np.random.Generator, asked: float, scale: float) -> None:
     n = 6
     root = rng.normal(size=(n, n))
     curvature = root @ root.T + np.eye(n)
     inverse = np.diag(rng.gamma(2.0, 1.0, n))
     memory = [(move, curvature @ move) for move in rng.normal(size=(3, n))]
-    expected = inverse.copy()
+    move, fall = memory[-1]
+    inverse *= move @ fall / (fall @ inverse @ fall) / asked
+    expected = scale * inverse
     for move, fall in memory:
         rho = 1 / (move @ fall)
         left = np.eye(n) - rho * np.outer(move, fall)

@@ -3,7 +3,8 @@
 Every pass over the rows gives an objective and, through the plain step from the same point, its exact gradient. The
 classical two-loop recursion (Nocedal and Wright, Algorithm 7.4) turns the last few gradients into a direction; its
 initial metric is the algorithm's Fisher information, so that the first direction is the plain step itself and the
-memory only has to learn what the plain step gets wrong. A jump that would lower the objective is refused.
+memory only has to learn what the plain step gets wrong. The last move scales that metric (their 7.20), within limits.
+A jump that would lower the objective is refused.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ LONGEST_JUMP = 4.0
 
 SHORTER = 0.25
 """A refused jump is tried once more at this fraction of its length; then the plain step is taken."""
+
+SCALES = (0.5, 2.0)
+"""How much shorter or longer than a plain step a step may be where the memory is silent."""
 
 
 class Curved(Protocol):
@@ -194,6 +198,9 @@ def direction(
         shares.append(inner(move, ahead) / inner(move, fall))
         ahead -= shares[-1] * fall
     ahead = precondition(ahead)
+    if memory:
+        move, fall = memory[-1]
+        ahead *= min(max(inner(move, fall) / inner(fall, precondition(fall)), SCALES[0]), SCALES[1])
     for (move, fall), share in zip(memory, reversed(shares), strict=True):
         ahead += (share - inner(fall, ahead) / inner(move, fall)) * move
     return ahead
