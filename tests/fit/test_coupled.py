@@ -387,6 +387,16 @@ def test_marginals_that_are_none_are_refused(marginals: dict[tuple[int, ...], np
         fit_marginals(Schema.from_n_levels([3, 2, 4]), marginals, CTF(rank=2, order=2))
 
 
+def test_marginals_are_a_mapping_and_for_coupled_factorisation() -> None:
+    schema, marginals = Schema.from_n_levels([3, 2]), {(0, 1): np.ones((3, 2))}
+    assert fit_marginals(schema, marginals, SQUAREM(CTF(rank=1, order=2))).converged
+    for wrong in (tp.VB(), SQUAREM(tp.EM(rank=2))):
+        with pytest.raises(SettingError, match="algorithm must be a CTF with its settings, or a wrapper of one"):
+            fit_marginals(schema, marginals, wrong)
+    with pytest.raises(SettingError, match="marginals must be a mapping from tuples of columns to arrays"):
+        fit_marginals(schema, [np.ones((3, 2))], CTF(rank=1, order=2))
+
+
 def test_a_marginal_of_an_unknown_column_is_refused() -> None:
     with pytest.raises(UnknownColumnError, match="there is no column 3"):
         fit_marginals(Schema.from_n_levels([3, 2, 4]), {(0, 3): np.ones((3, 2))}, CTF(rank=2, order=2))

@@ -82,5 +82,5 @@ def test_parts_are_spread_over_the_table_and_cover_it() -> None:
 def test_other_algorithms_do_not_take_minibatches(table: tp.CategoricalTable) -> None:
     from tensorpmf.fit.quasinewton import QuasiNewton
 
-    with pytest.raises(SettingError, match="minibatch"):
+    with pytest.raises(SettingError, match="None for QuasiNewton, every step of which reads all rows, got 100"):
         tp.fit(table, QuasiNewton(tp.VB()), minibatch=100)

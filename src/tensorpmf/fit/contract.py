@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from tensorpmf.errors import SettingError, TensorPMFError
+from tensorpmf.errors import TensorPMFError
 from tensorpmf.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -88,10 +88,9 @@ class Algorithm(ABC, Generic[State, Stats]):
         """Return about how many rows a step should read unless the caller says so; ``None`` for all."""
         return None
 
-    def in_parts(self, n_parts: int) -> Algorithm[Any, Any]:
-        """Return the algorithm that is really iterated where a step may read one of several parts of the rows."""
-        name = type(self).__name__
-        raise SettingError("fit", "minibatch", f"None, because it is for VB and LPS, not {name}", n_parts)
+    def in_parts(self, n_parts: int) -> Algorithm[Any, Any] | None:
+        """Return what is really iterated where a step may read one of several parts of the rows, if there is such."""
+        return None
 
     def resume(self, state: Any) -> State:
         """Return where to go on from a state of the algorithm that this one wraps, or of its own."""

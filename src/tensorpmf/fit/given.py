@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import MarginalError
+from tensorpmf.errors import MarginalError, SettingError
 from tensorpmf.fit.contract import Algorithm
+from tensorpmf.fit.coupled import CTF
 from tensorpmf.fit.marginals import SubsetTally
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
@@ -47,6 +48,13 @@ def fit_marginals(schema: Schema, marginals: Tables, algorithm: Algorithm[Any, A
     >>> round(abs(result.objective), 6), result.pmf.weights.round(3).tolist()
     (0.0, [0.4, 0.6])
     """
+    inner: Any = algorithm
+    while hasattr(inner, "algorithm"):
+        inner = inner.algorithm
+    if not isinstance(inner, CTF):
+        raise SettingError("fit_marginals", "algorithm", "a CTF with its settings, or a wrapper of one", algorithm)
+    if not isinstance(cast("object", marginals), Mapping):
+        raise SettingError("fit_marginals", "marginals", "a mapping from tuples of columns to arrays", marginals)
     return fit(marginals, algorithm, reducer=GivenMarginals(schema), **settings)
 
 

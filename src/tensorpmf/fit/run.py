@@ -160,6 +160,9 @@ def fit(
         reducer = LocalReducer(n_threads, algorithm.minibatch(table.n_rows) if minibatch is None else minibatch)
     reduce = reducer.bind(table)
     runner = algorithm.runner() if reduce.n_parts == 1 else algorithm.in_parts(reduce.n_parts)
+    if runner is None:
+        all_rows = f"None for {type(algorithm).__name__}, every step of which reads all rows"
+        raise SettingError("fit", "minibatch", all_rows, reduce.n_parts if minibatch is None else minibatch)
     ascents: list[Ascent] = []
     for start, child in enumerate(np.random.SeedSequence(seed).spawn(n_starts)):
 
