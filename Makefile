@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help:  ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/package  ## Fit Iris, ask the model, classify held-out flowers, draw a picture
+demo: .venv/package  ## Fit Iris, ask the model, classify more flowers, draw a picture
 	@$(BIN)/tensorpmf demo
 
 test: .venv/dev .venv/package  ## Run every test, with coverage

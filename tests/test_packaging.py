@@ -56,6 +56,7 @@ def test_make_help_lists_the_commands() -> None:
     listed = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     names = re.findall(r"^  make (\w+) +\S", listed, re.MULTILINE)
     assert {"help", "demo", "test", "check", "bench", "docs", "lock"} <= set(names)
+    assert max(map(len, listed.splitlines())) <= 80
 
 
 def test_continuous_integration_runs_the_tests_and_fails_with_them() -> None:
