@@ -160,7 +160,7 @@ class TooManyLevelsError(InputError):
 
     def __init__(self, column: str, n_levels: int, n_rows: int, *, hint: str) -> None:
         self.column, self.n_levels, self.n_rows = column, n_levels, n_rows
-        super().__init__(f"column {column!r} has {n_levels} levels for {n_rows} rows.", hint=hint)
+        super().__init__(f"column {column!r} has {counted(n_levels, 'level')} for {counted(n_rows, 'row')}.", hint=hint)
 
 
 class ContinuousColumnError(InputError):
@@ -209,7 +209,7 @@ class LengthError(InputError):
 
     def __init__(self, column: str, length: int, expected: int) -> None:
         self.column, self.length, self.expected = column, length, expected
-        super().__init__(f"column {column!r} has {length} values, but the others have {expected}.")
+        super().__init__(f"column {column!r} has {counted(length, 'value')}, but the others have {expected:,}.")
 
 
 class DuplicateCellError(InputError):
@@ -295,7 +295,7 @@ class RaggedLineError(InputError):
         self.path, self.line, self.n_values, self.n_columns = path, line, n_values, n_columns
         self.delimiter = delimiter
         super().__init__(
-            f"line {line} of {path!r} has {n_values} values, but there are {n_columns} columns.",
+            f"line {line} of {path!r} has {counted(n_values, 'value')} where {counted(n_columns, 'column')} should be.",
             hint=f"values are taken to be separated by {delimiter!r}; say delimiter=... if they are not.",
         )
 
@@ -337,8 +337,7 @@ class MemoryLimitError(InputError):
     def __init__(self, owner: str, n_bytes: float, most: float, remedy: str) -> None:
         self.owner, self.n_bytes, self.most = owner, n_bytes, most
         super().__init__(
-            f"{owner} would need {n_bytes / 2**30:,.2f} GiB of memory, more than max_memory "
-            f"({most / 2**30:,.2f} GiB) allows.",
+            f"{owner} would need {_sized(n_bytes)} of memory, more than max_memory ({_sized(most)}) allows.",
             hint=f"{remedy}, or raise max_memory.",
         )
 
@@ -432,6 +431,11 @@ def listing(items: Iterable[Hashable], most: int = 10) -> str:
 def counted(n: int, thing: str) -> str:
     """``1 column``, ``1,000 columns``."""
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def _sized(n_bytes: float) -> str:
+    unit, size = next((each for each in (("GiB", 2**30), ("MiB", 2**20)) if n_bytes >= each[1]), ("kiB", 2**10))
+    return f"{n_bytes / size:,.2f} {unit}"
 
 
 def _did_you_mean(wanted: Hashable, known: Sequence[Hashable]) -> str | None:

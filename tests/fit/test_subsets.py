@@ -78,6 +78,8 @@ def test_memory_is_refused_before_it_is_taken() -> None:
     ) as caught:
         choose_subsets(schema, 3, "all", 0, 4 * 2.0**30)
     assert caught.value.n_bytes == pytest.approx(24 * comb(5000, 3) * 1000)
+    with pytest.raises(MemoryLimitError, match=r"\(97\.66 kiB\)"):
+        choose_subsets(schema, 3, 2500, 0, 1e5)
     with pytest.raises(MemoryLimitError):
         choose_subsets(schema.select(schema.names[:3]), 3, [(0, 1, 2)], 0, 23_999)
     assert choose_subsets(schema.select(schema.names[:3]), 3, [(0, 1, 2)], 0, 24_000).n_cells == 1000

@@ -81,8 +81,8 @@ def test_columns_the_model_does_not_have_are_refused(pmf: tp.LowRankPMF) -> None
 @pytest.mark.parametrize(
     ("codes", "sentence"),
     [
-        (np.array([[0, 3]]), "column 1 has 3 levels"),
-        (np.array([[-2, 0]]), "column 0 has 2 levels"),
+        (np.array([[0, 3]]), "column 'vote' has 3 levels, so its codes are 0 to 2, but a cell holds 3"),
+        (np.array([[-2, 0]]), "column 'party' has 2 levels, so its codes are 0 to 1, but a cell holds -2"),
         (np.array([[0, 1, 0]]), r"codes must have shape \(n_rows, 2\), got \(1, 3\)"),
         (np.array([0, 1]), r"codes must have shape \(n_rows, 2\), got \(2,\)"),
     ],

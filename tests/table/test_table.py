@@ -86,7 +86,7 @@ def test_the_caller_s_array_is_copied_and_ours_is_read_only() -> None:
         ([[0, 1]], {"n_levels": 2}, InputError, "there are 2 columns, but 1 numbers of levels."),
         ([[0, 0]], {"n_levels": [1.5, 2]}, SettingError, "n_levels must be a whole number >= 0, got 1.5"),
         ([[0, 1], [0]], {}, InputError, "codes must have two axes, but these rows differ in length."),
-        ([[0, 2**40], [0, 1]], {}, TooManyLevelsError, "column 'x2' has 1099511627777 levels for 2 rows."),
+        ([[0, 2**40], [0, 1]], {}, TooManyLevelsError, "column 'x2' has 1,099,511,627,777 levels for 2 rows."),
     ],
 )
 def test_codes_that_make_no_table(codes: object, options: dict, error: type, text: str) -> None:

@@ -90,8 +90,8 @@ def test_columns_of_a_known_schema_may_have_levels_of_their_own() -> None:
     ("triples", "error", "text"),
     [
         (([], [], []), NoRowsError, "the list of triples has no rows"),
-        ((["u", "u"], ["i"], [1, 2]), LengthError, "column 'columns' has 1 values, but the others have 2"),
-        ((["u", "u"], ["i", "j"], [1]), LengthError, "column 'values' has 1 values, but the others have 2"),
+        ((["u", "u"], ["i"], [1, 2]), LengthError, "column 'columns' has 1 value, but the others have 2"),
+        ((["u", "u"], ["i", "j"], [1]), LengthError, "column 'values' has 1 value, but the others have 2"),
         ((["u", None], ["i", "j"], [1, 2]), InputError, "triple 1 does not say to which of the rows it belongs"),
         ((["u", "v"], ["i", np.nan], [1, 2]), InputError, "triple 1 does not say to which of the columns it belongs"),
         ((["u"], [["i"]], [1]), UnhashableLevelError, r"holds \['i'\], which is a list"),

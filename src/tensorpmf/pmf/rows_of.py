@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
-from tensorpmf.errors import SettingError
-from tensorpmf.kernels.rows import Rows
+from tensorpmf.errors import CodeRangeError, SettingError
+from tensorpmf.kernels.rows import CodeOutOfRangeError, Rows
 from tensorpmf.table.schema import Schema
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes
@@ -66,7 +66,12 @@ def read_rows(rows: RowsLike, schema: Schema, unknown: Unknown = "error") -> Row
     """
     if unknown not in ("error", "missing"):
         raise SettingError("a query", "unknown", "'error' or 'missing'", unknown)
-    return Rows.from_codes(rows, schema.n_levels) if is_codes(rows) else rows_of(schema.encode(rows, unknown=unknown))
+    if not is_codes(rows):
+        return rows_of(schema.encode(rows, unknown=unknown))
+    try:
+        return Rows.from_codes(rows, schema.n_levels)
+    except CodeOutOfRangeError as wrong:
+        raise CodeRangeError(schema.names[wrong.column_ix], wrong.code, wrong.n_levels, missing=-1) from None
 
 
 def is_codes(rows: RowsLike) -> TypeGuard[Codes]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.errors import DuplicateColumnError, InputError, LengthError, UnknownSourceError
+from tensorpmf.errors import DuplicateColumnError, InputError, LengthError, UnknownSourceError, counted
 from tensorpmf.table.arrow import declares, factor_of_arrow
 from tensorpmf.table.factor import Factor, objects
 from tensorpmf.table.schema import default_names
@@ -109,7 +109,7 @@ def _of_records(rows: Sequence[Any], names: Sequence[str] | None) -> Source:
     n_columns = len(rows[0])
     for number, row in enumerate(rows):
         if len(row) != n_columns:
-            raise InputError(f"row {number} has {len(row)} values, but the first has {n_columns}.")
+            raise InputError(f"row {number} has {counted(len(row), 'value')}, but the first has {n_columns:,}.")
     names = _names(names, n_columns)
     return Source.each(names, lambda ix: Factor.of_objects(names[ix], [row[ix] for row in rows]), len(rows))
 
