@@ -10,7 +10,7 @@ import pytest
 
 import tensorpmf as tp
 from tensorpmf.cli.model import read_given
-from tensorpmf.cli.output import MOST_LINES, bars
+from tensorpmf.cli.output import MOST_LINES, bars, heading
 
 
 def shares(cells: list[dict[str, object]], column: str) -> dict[object, object]:
@@ -82,3 +82,22 @@ def test_long_answers_are_cut_short_with_a_count() -> None:
     lines = bars({f"level {ix}": 1 / 100 for ix in range(100)}).splitlines()
     assert len(lines) == MOST_LINES + 1
     assert lines[-1] == f"  … {100 - MOST_LINES} more"
+
+
+def test_labels_cannot_move_the_cursor_nor_fill_the_line() -> None:
+    lines = bars({"two\nlines": 0.5, "\x1b[2J": 0.25, "中文": 0.125, "long " * 20: 0.125}).splitlines()
+    assert [line.split("  ")[1] for line in lines] == ["two\\nlines", "\\x1b[2J", "中文", ("long " * 20)[:35] + "…"]
+    assert max(map(len, lines)) <= 80
+    assert lines[2].index("█") == lines[0].index("█") - 2  # two letters that are twice as wide
+    assert heading("a\x07b").count("a\\x07b") == 1
+
+
+def test_what_is_given_is_no_question(call: Callable, model: Path) -> None:
+    for question in ("--marginal", "--expect"):
+        done = call("query", model, "--given", "petal width=1.7", question, "petal width")
+        assert (done.code, done.err) == (
+            2,
+            "tensorpmf: column 'petal width' is given, so there is nothing left to ask about it.\n",
+        )
+    either = ["-g", "species=setosa", "-g", "species=virginica"]
+    assert call("query", model, *either, "--marginal", "species").code == 0

@@ -182,7 +182,9 @@ def test_an_encoding_nobody_knows(path: Path) -> None:
     ],
 )
 def test_a_ragged_line_is_told_with_its_number(path: Path, text: str, line: int, n_values: int) -> None:
-    with pytest.raises(RaggedLineError, match=f"line {line} of '.*table.csv' has {n_values} values? where 2 columns should be") as caught:
+    with pytest.raises(
+        RaggedLineError, match=f"line {line} of '.*table.csv' has {n_values} values? where 2 columns should be"
+    ) as caught:
         tp.read_table(written(path, text))
     error = caught.value
     assert (error.path, error.line, error.n_values, error.n_columns) == (str(path), line, n_values, 2)

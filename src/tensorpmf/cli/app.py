@@ -11,6 +11,7 @@ import click
 
 from tensorpmf.cli import commands
 from tensorpmf.cli.codes import INTERRUPTED, MISTAKE
+from tensorpmf.cli.words import told
 from tensorpmf.errors import TensorPMFError
 
 
@@ -61,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as mistake:
         return complain(mistake.format_message())
     except TensorPMFError as mistake:
-        return complain(str(mistake))
+        return complain(told(mistake))
     except OSError as mistake:
         return complain(f"{mistake.filename}: {mistake.strerror}." if mistake.filename else str(mistake))
     return code if isinstance(code, int) else 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from unicodedata import east_asian_width
 
 import click
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 30
 MOST_LINES = 24
+MOST_LETTERS = 36
 SECONDS_A_REFRESH = 0.1
 
 
@@ -50,13 +52,34 @@ def bars(shares: Mapping[str, float]) -> str:
       yes  ██████████████████████▌           75.0 %
       no   ███████▌                          25.0 %
     """
-    label_width = max(map(len, shares))
+    labels = [_shortened(printable(label)) for label in list(shares)[:MOST_LINES]]
+    label_width = max(map(_width, labels))
     lines = [
-        f"  {label:<{label_width}}  {_bar(share):<{BAR_WIDTH}}  {100 * share:5.1f} %"
-        for label, share in list(shares.items())[:MOST_LINES]
+        f"  {label}{' ' * (label_width - _width(label))}  {_bar(share):<{BAR_WIDTH}}  {100 * share:5.1f} %"
+        for label, share in zip(labels, shares.values(), strict=False)
     ]
     left = len(shares) - len(lines)
     return "\n".join([*lines, *([f"  … {left} more"] if left else [])])
+
+
+def printable(text: str) -> str:
+    """Return a text without anything that would move the cursor, or worse.
+
+    Examples
+    --------
+    >>> print(printable("line\\nbreak, \\x1b[31mred"))
+    line\\nbreak, \\x1b[31mred
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes; Chinese letters and emoji take two each."""
+    return sum(1 + (east_asian_width(letter) in "FW") for letter in text)
 
 
 def _bar(share: float) -> str:
@@ -66,7 +89,7 @@ def _bar(share: float) -> str:
 
 def heading(text: str) -> str:
     """Return a line that stands out on a terminal."""
-    return click.style(text, bold=True)
+    return click.style(printable(text), bold=True)
 
 
 def described(known: Mapping[str, object]) -> str:

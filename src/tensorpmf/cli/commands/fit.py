@@ -11,6 +11,7 @@ from tensorpmf.cli.codes import INTERRUPTED
 from tensorpmf.cli.options import json_option, seed_option
 from tensorpmf.cli.output import answer, fitting, heading, progress
 from tensorpmf.cli.table import size_of, table_of, table_options
+from tensorpmf.cli.words import in_options
 from tensorpmf.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def in_words(data: str, table: CategoricalTable, result: FitResult, path: str) -
     lines = [
         size_of(data, table),
         heading(f"rank {result.rank}") + f" · ELBO {result.objective:,.2f} · {passes}",
-        *([] if result.converged else [result.status.value]),
-        *result.notes,
+        *([] if result.converged else [in_options(result.status.value)]),
+        *map(in_options, result.notes),
         f"saved {path}",
     ]
     return "\n".join(lines)

@@ -7,6 +7,7 @@ import click
 from tensorpmf.cli.model import cells_of, load_pmf, read_given, shares
 from tensorpmf.cli.options import given_option, json_option, model_argument
 from tensorpmf.cli.output import answer, bars, described, heading
+from tensorpmf.errors import InputError
 
 
 @click.command()
@@ -29,6 +30,9 @@ def command(model: str, given: tuple[str, ...], marginal: tuple[str, ...], expec
     pmf = load_pmf(model)
     known = read_given(pmf.schema, given)
     asked = pmf.given(known) if known else pmf
+    settled = [name for name in (*marginal, expect) if name in pmf.schema.names and name not in asked.schema.names]
+    if settled:
+        raise InputError(f"column {settled[0]!r} is given, so there is nothing left to ask about it.")
     condition = f" given {described(known)}" if known else ""
     if expect is not None:
         value = asked.expect(expect)
