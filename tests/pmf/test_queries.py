@@ -46,6 +46,8 @@ def test_a_marginal_is_a_pmf_with_the_columns_asked_for(pmf: LowRankPMF) -> None
 def test_a_marginal_needs_columns_each_once(pmf: LowRankPMF, names: list[str]) -> None:
     with pytest.raises(InputError, match="expected one or several different column names"):
         pmf.marginal(names)
+    with pytest.raises(UnknownColumnError, match="there is no column 1"):
+        pmf.marginal(1)
 
 
 def test_an_unknown_column_is_named_with_the_known_ones(pmf: LowRankPMF) -> None:
@@ -173,8 +175,9 @@ def test_expectations(pmf: LowRankPMF) -> None:
 def test_an_expectation_needs_a_number_a_level(pmf: LowRankPMF) -> None:
     with pytest.raises(InputError, match="column 'party' has levels that are not numbers"):
         pmf.expect("party")
-    with pytest.raises(SettingError, match="values: party must be 2 numbers, one a level, got"):
-        pmf.expect("party", values=[1, 2, 3])
+    for wrong in ([1, 2, 3], [1, np.nan]):
+        with pytest.raises(SettingError, match="party: values must be 2 finite numbers, one a level, got"):
+            pmf.expect("party", values=wrong)
 
 
 def test_medians_are_levels_in_the_order_of_their_values() -> None:
@@ -275,7 +278,7 @@ def test_slips_of_the_caller_are_told_at_the_door(pmf: LowRankPMF, rng: np.rando
     wide = LowRankPMF(Schema.from_n_levels([2] * 30), [1], [[[0.5], [0.5]]] * 30)
     slips = {
         "given: what is known must be a mapping": lambda: pmf.given("rep"),
-        "values: party must be 2 numbers": lambda: pmf.expect("party", values=["few", "many"]),
+        "party: values must be 2 finite numbers": lambda: pmf.expect("party", values=["few", "many"]),
         "sample: n must be a whole number": lambda: pmf.sample(1.5, rng),
         "sample: rng must be a NumPy generator, .* got 0": lambda: pmf.sample(3, 0),
         "complete: rng must be a NumPy generator": lambda: pmf.complete([{"party": "rep"}], None),

@@ -362,7 +362,8 @@ class PMF(ABC):
     # Steps the queries share.
 
     def _group(self, names: str | Iterable[str]) -> list[str]:
-        group = [names] if isinstance(names, str) else list(names)
+        is_one = isinstance(names, str) or not hasattr(names, "__iter__")
+        group = cast("list[str]", [names] if is_one else list(names))
         if not group or len(set(group)) < len(group):
             raise InputError(f"expected one or several different column names, got {group!r}.")
         return group
@@ -384,8 +385,8 @@ class PMF(ABC):
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
             numbers = np.empty(0)
-        if numbers.shape != (n_levels,):
-            raise SettingError("values", column, f"{n_levels} numbers, one a level", values)
+        if numbers.shape != (n_levels,) or not np.isfinite(numbers).all():
+            raise SettingError(column, "values", f"{n_levels} finite numbers, one a level", values)
         return numbers
 
     def _refuse(
