@@ -36,8 +36,9 @@ LEAST_SLOPE = 1e-8
 SHRINKAGE = 0.5
 """How long the next step is at most, compared with one that was refused."""
 
-NOISE = 0.5
-"""How far from a product of marginals a start is: so much, divided by the rank."""
+NOISE = 2.0
+"""How far from independent columns a start is: so much, divided by the squared rank. With more a large rank comes to fit
+noise, with less a small one stays independent for long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,29 +91,28 @@ class LPSState:
 
 @dataclass(frozen=True)
 class LPS(Algorithm[LPSState, Slopes]):
-    """A locally purified state of given bond dimension, of maximum likelihood on rows it has not learnt from.
+    """A locally purified state of given bond dimension: the likeliest, stopped before it fits noise.
 
-    The joint PMF is a chain of matrices, one for each column and level, squared and summed over hidden indices. What
-    it can say is not what a mixture can: neighbouring columns may hang together in detail, distant ones only through
-    all between them. Choose it for sequences, or to compare with the literature; on data that come from a mixture
-    :class:`VB` and :class:`EM` are better, and their components can be read.
+    The joint PMF is a chain of matrices, one for each column and level, squared and summed over hidden indices. It is
+    no mixture: neighbouring columns may hang together in detail, distant ones only through all between them. Choose it
+    for sequences, or to compare with the literature. On data that come from a mixture :class:`VB` and :class:`EM` are
+    nearer to the truth, and their components can be read.
 
-    Most tables are read a minibatch at a time. One of ten rows or so is held out, the same ones at every start; after
-    every round through the others the model, its cores averaged over the last steps, is judged by these. Where
-    ``patience`` rounds bring nothing, training goes on from the best model with a tenth of the rate, and ``n_cuts``
-    such cuts later that model is returned. Of several starts (``fit(..., n_starts=3)``) the one that did best on the
-    held-out rows is kept. The objective is the log-likelihood of all rows, at each step estimated from the rows it
-    read, and exact at the last. Where all rows are one part (fewer than ten, or a reducer that does not divide them)
-    nothing is held out: steps that lower the log-likelihood are refused, and it is climbed to the top.
+    Rows are read a minibatch a step, by Adam. One in ten is held out, the same ones at every start; after every round
+    through the others these judge the model, its cores averaged over the last hundred steps. Once ``patience`` steps
+    brought nothing, the best model is returned. Of several starts (``fit(..., n_starts=3)``) the one that the rows held
+    out find likeliest is kept; it is worth it where the rank is small. The objective is the log-likelihood of all rows,
+    estimated at each step from the rows it reads, and exact at the last. Where rows are not divided (fewer than ten, or
+    a reducer of your own that does not) none is held out: steps that lower the log-likelihood are taken back, and it
+    is climbed to the top.
 
-    A pass costs O(cells x min(rank², rank² / 4 for real cores)²), whatever the purification. Missing cells are summed
-    out exactly, but cost as much as others. A row of weight two counts like two rows.
+    A pass costs O(cells x rank⁴ / 4), for complex cores O(cells x rank⁴), whatever the purification. Missing cells are
+    summed out exactly, but cost as much as others. A row of weight two counts like two rows.
 
     Parameters
     ----------
     rank
-        The bond dimension; it may be left out only where :func:`select_rank` tries several. Half of what a mixture
-        needs is often enough.
+        The bond dimension; it may be left out only where :func:`select_rank` tries several.
     purification
         How many hidden levels each column has; 1 is a Born machine.
     cores
@@ -122,9 +122,7 @@ class LPS(Algorithm[LPSState, Slopes]):
     validation
         The share of rows held out.
     patience
-        After how many rounds that bring nothing the rate is cut.
-    n_cuts
-        How often it is cut before training ends.
+        After how many steps that bring nothing training ends.
 
     Examples
     --------
@@ -141,14 +139,12 @@ class LPS(Algorithm[LPSState, Slopes]):
     cores: str = "real"
     learning_rate: float = 0.02
     validation: float = 0.1
-    patience: int = 4
-    n_cuts: int = 2
+    patience: int = 150
 
     def __post_init__(self) -> None:
         for name in ("rank", "purification", "patience"):
             if name != "rank" or self.rank is not None:
                 whole_number("LPS", name, getattr(self, name), at_least=1)
-        whole_number("LPS", "n_cuts", self.n_cuts, at_least=0)
         if self.cores not in ("real", "complex"):
             raise SettingError("LPS", "cores", '"real" or "complex"', self.cores)
         positive_number("LPS", "learning_rate", self.learning_rate)
@@ -173,7 +169,7 @@ class LPS(Algorithm[LPSState, Slopes]):
         for n, left, right in zip(schema.n_levels, bonds[:-1], bonds[1:], strict=True):
             noise = rng.normal(size=(n, left, right, self.purification, 2))
             core = (noise[..., 0] + 1j * noise[..., 1]) / np.sqrt(2) if self.cores == "complex" else noise[..., 0]
-            cores.append(_like_identity(left, right)[:, :, None] + NOISE / max(bonds) * core)
+            cores.append(_like_identity(left, right)[:, :, None] + min(NOISE / max(bonds) ** 2, 1.0) * core)
         return LPSState.at(schema, cores, self.learning_rate)
 
     def summarise(self, block: Rows, state: LPSState) -> Slopes:

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from tensorpmf.pmf.purified import PurifiedPMF
     from tensorpmf.table.schema import Schema
 
-MEMORY = 0.98
+MEMORY = 0.99
 """How much of the average a step leaves."""
-
-CUT = 0.3
-"""What a rate that leads no further is multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +40,12 @@ class RoundsState:
         The parts that are still to be read in this round, those held out at its end.
     heard
         The log-likelihood and the weight of the rows held out that were read in this round.
-    best, best_average
-        ``model`` and ``average`` when the rows held out were most likely.
+    best
+        ``average`` when the rows held out were most likely.
     validation
         Their mean log-likelihood then.
-    n_rounds, n_vain, n_cuts
-        How many rounds there were, how many since the last that brought something, and how often the rate was cut.
+    n_rounds
+        How many rounds there were.
     last
         What there is to know of the best model, once all rows were read with it.
     """
@@ -58,12 +55,9 @@ class RoundsState:
     seed: int
     visits: tuple[int, ...]
     best: LPSState
-    best_average: LPSState
     heard: tuple[float, float] = (0.0, 0.0)
     validation: float = -np.inf
     n_rounds: int = 0
-    n_vain: int = 0
-    n_cuts: int = 0
     last: Info | None = None
 
 
@@ -91,7 +85,7 @@ class Rounds(Algorithm[RoundsState, Slopes]):
         """Return the algorithm's own starting point."""
         model = self.algorithm.start(schema, rng)
         seed = int(rng.integers(2**32))
-        return RoundsState(model, model, seed, self._visits(seed, 0), model, model)
+        return RoundsState(model, model, seed, self._visits(seed, 0), model)
 
     def part(self, state: RoundsState) -> int | None:
         """Return the part whose turn it is; all of them once training is over."""
@@ -128,27 +122,23 @@ class Rounds(Algorithm[RoundsState, Slopes]):
 
     def finish(self, state: RoundsState) -> PurifiedPMF:
         """Return the model that was best for the rows held out."""
-        return self.algorithm.finish(state.best_average)
+        return self.algorithm.finish(state.best)
 
     def _entering(self, state: RoundsState) -> LPSState:
         if not state.visits:
-            return state.best_average
+            return state.best
         return state.average if state.visits[0] < self.n_held_out else state.model
 
     def _judged(self, state: RoundsState) -> RoundsState:
-        """Keep what is best so far; go back to it, with a smaller rate, where rounds were in vain; or end."""
+        """Keep what is best so far, and begin another round, unless many steps were in vain."""
         log_likelihood, weight = state.heard
         validation = log_likelihood / weight if weight > 0 else 0.0
-        n_rounds, n_vain, settings = state.n_rounds + 1, state.n_vain + 1, self.algorithm
+        n_rounds = state.n_rounds + 1
         after = replace(state, heard=(0.0, 0.0), visits=self._visits(state.seed, n_rounds), n_rounds=n_rounds)
         if validation > state.validation:
-            return replace(after, best=state.model, best_average=state.average, validation=validation, n_vain=0)
-        if n_vain < settings.patience:
-            return replace(after, n_vain=n_vain)
-        if state.n_cuts == settings.n_cuts:
-            return replace(after, visits=())
-        best = replace(state.best, rate=CUT * state.model.rate)
-        return replace(after, model=best, average=state.best_average, n_vain=0, n_cuts=state.n_cuts + 1)
+            return replace(after, best=state.average, validation=validation)
+        in_vain = state.model.n_steps - state.best.n_steps >= self.algorithm.patience
+        return replace(after, visits=()) if in_vain else after
 
     def _visits(self, seed: int, n_rounds: int) -> tuple[int, ...]:
         """Parts to learn from, in an order of this round's own, and behind them those held out."""
@@ -158,6 +148,6 @@ class Rounds(Algorithm[RoundsState, Slopes]):
 
 def _averaged(average: LPSState, model: LPSState) -> LPSState:
     """Return the mean over the first steps, and a running one over those that follow."""
-    share = max(1 - MEMORY, 1 / model.n_steps)
+    share = max(1 - MEMORY, 1 / max(1, model.n_steps))
     moved = (mean + share * (core - mean) for mean, core in zip(average.cores, model.cores, strict=True))
     return replace(model, cores=tuple(moved))
