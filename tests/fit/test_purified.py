@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,15 @@ def test_a_model_tells_the_log_likelihood_that_the_fit_saw(table: tp.Categorical
     assert isinstance(result.pmf, tp.PurifiedPMF)
     assert result.posterior is None
     assert result.rank == result.pmf.rank == 2
+
+
+@pytest.mark.parametrize("cores", ["real", "complex"])
+def test_a_result_is_saved_and_loaded_whole(cores: Any, tmp_path: Path) -> None:
+    result = tp.fit(example_table(), tp.LPS(rank=2, cores=cores), max_iterations=30)
+    tp.save(result, tmp_path / "chain.pmf")
+    loaded = tp.load(tmp_path / "chain.pmf")
+    assert loaded == result
+    assert loaded.pmf.cores[0].dtype == (complex if cores == "complex" else float)
 
 
 def test_a_fit_is_much_nearer_to_the_truth_than_independence(truth: tp.LowRankPMF, table: tp.CategoricalTable) -> None:

@@ -37,8 +37,9 @@ SHRINKAGE = 0.5
 """How long the next step is at most, compared with one that was refused."""
 
 NOISE = 2.0
-"""How far from independent columns a start is: so much, divided by the squared rank. With more a large rank comes to fit
-noise, with less a small one stays independent for long."""
+"""How far from independent columns a start is: so much, divided by the squared rank. With more a large rank comes to
+fit noise, with less a small one stays independent for long. Many columns are quieter, so that the last of them still
+hears of the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +167,11 @@ class LPS(Algorithm[LPSState, Slopes]):
     def start(self, schema: Schema, rng: np.random.Generator) -> LPSState:
         """Return cores near those of independent, uniform columns."""
         bonds, cores = self._bonds(schema.n_levels), list[Core]()
+        loudness = min(NOISE / max(bonds) ** 2, 1.0) * min(1.0, (5 / schema.n_columns) ** 0.5)
         for n, left, right in zip(schema.n_levels, bonds[:-1], bonds[1:], strict=True):
             noise = rng.normal(size=(n, left, right, self.purification, 2))
             core = (noise[..., 0] + 1j * noise[..., 1]) / np.sqrt(2) if self.cores == "complex" else noise[..., 0]
-            cores.append(_like_identity(left, right)[:, :, None] + min(NOISE / max(bonds) ** 2, 1.0) * core)
+            cores.append(_like_identity(left, right)[:, :, None] + loudness * core)
         return LPSState.at(schema, cores, self.learning_rate)
 
     def summarise(self, block: Rows, state: LPSState) -> Slopes:

@@ -128,7 +128,7 @@ def fit(
     n_starts
         How many random starting points are tried; the best objective is kept.
     max_iterations
-        The most passes over the rows a start may take.
+        The most steps a start may take; one is a pass over the rows, unless it reads a part of them, or none.
     tolerance
         A start has converged when a pass gains less than this, relative to the objective.
     reducer
