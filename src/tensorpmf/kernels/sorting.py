@@ -19,6 +19,9 @@ N_BLOCKS = 4
 
 KEY_BITS = 64
 
+WORTH_MERGING = 0.9
+"""Identical rows are merged where no more than this fraction is left: every row that is left gets a weight to carry."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sorted:
@@ -211,10 +214,12 @@ class Sorter:
         return len(self.bits) == len(self.by_size)
 
     def _first_of_each(self) -> Ints:
-        """Positions, in order, of the first of each run of identical rows."""
-        if not self._complete:
-            return np.arange(len(self.keys))
-        return np.append(0, np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1)
+        """Positions, in order, of the first of each run of identical rows; of all rows where merging is not worth it."""
+        if self._complete:
+            first = np.append(0, np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1)
+            if len(first) <= WORTH_MERGING * len(self.keys):
+                return first
+        return np.arange(len(self.keys))
 
     def _states(self, group: tuple[int, ...], rows: Ints) -> NDArray[np.uint32]:
         states, step = np.zeros(len(rows), dtype=np.uint32), 1
