@@ -9,7 +9,8 @@ from experiments.style import COLOURS, INK, MUTED, WARM, bars, frame, panels
 
 ORDER = (
     "VB-PMF",
-    "VB-PMF, prior 1/2, 10 runs",
+    "VB-PMF, prior 1/5, 10 runs",
+    "VB-PMF by class, 10 runs",
     *(name for name in COLOURS if name != "VB-PMF"),
     "random forest",
     "random forest, same bins",

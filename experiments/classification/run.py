@@ -34,7 +34,7 @@ def run(config: Mapping[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     known[:, class_ix] = -1
     given = Problem(
         training,
-        config.get("start_rank"),
+        config["start_ranks"][config["data"]],
         range(1, config["most_ranks"] + 1),
         seed=seed,
         target=target,

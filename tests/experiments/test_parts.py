@@ -93,7 +93,7 @@ def test_a_tuned_factorisation_beats_averages_on_ratings_of_low_rank(factorisati
 def test_every_method_solves_a_small_problem(methods: Any) -> None:
     truth = synthetic_pmf(4, 3, rank=2, seed=0)
     table, states = sample_table(truth, 1500, seed=1, return_states=True)
-    problem = methods.Problem(table, 3, range(1, 4), true_rank=2, states=states)
+    problem = methods.Problem(table, 3, range(1, 4), target="x1", true_rank=2, states=states)
     quick = {name: solve for name, solve in methods.METHODS.items() if name != "TN"}
     solutions = [solution for solve in quick.values() for solution in solve(problem)]
     assert len({solution.method for solution in solutions}) == len(solutions)

@@ -69,6 +69,7 @@ def test_classification_learns_from_the_training_rows_alone(
 
     monkeypatch.setitem(module.METHODS, "spy", spy)
     config = {"data": "iris", "method": "spy", "protocol": "equal", "most_ranks": 3, "max_iterations": 50}
+    config["start_ranks"] = {"iris": 19}
     assert rows_of(harness, "classification", **config) == []
     training = np.random.default_rng(0).permutation(150)[:120]
     for column in seen[0].schema.columns[:-1]:
