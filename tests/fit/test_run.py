@@ -35,7 +35,14 @@ def test_a_converged_fit_says_so_and_has_one_trace_entry_a_pass(table: tp.Catego
     assert result.raise_if_failed() is result
     assert len(result.trace.elbo) == len(result.trace.rank) == len(result.trace.seconds) == len(result.trace)
     assert result.rank == result.posterior.rank == 2
-    assert "rank 2" in repr(result)
+    assert repr(result).startswith(f"FitResult(rank 2, objective {result.objective:.6g}, converged after ")
+    assert f"after {len(result.trace)} passes in" in repr(result)
+
+
+def test_steps_that_do_not_read_all_rows_are_told_from_passes(table: tp.CategoricalTable) -> None:
+    result = tp.fit(table, tp.CTF(rank=2), max_iterations=7)
+    assert result.trace.passes.tolist() == [1] * 7
+    assert "after 7 steps, 1 passes in" in repr(result)
 
 
 def test_running_out_of_iterations_is_a_status_with_advice(table: tp.CategoricalTable) -> None:

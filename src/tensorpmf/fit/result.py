@@ -29,7 +29,7 @@ class FitResult:
     status
         How the fit ended.
     trace
-        Objective, rank and seconds, one entry a pass over the rows.
+        Objective, rank, seconds and passes over the rows, one entry a step.
     algorithm
         The settings that were used.
     notes
@@ -64,8 +64,9 @@ class FitResult:
         return self
 
     def __repr__(self) -> str:
-        seconds = self.trace.seconds[-1] if len(self.trace) else 0.0
+        n_steps, n_passes = len(self.trace), self.trace.passes[-1]
+        work = f"{n_steps} passes" if n_steps == n_passes else f"{n_steps} steps, {n_passes:.3g} passes"
         return (
             f"FitResult(rank {self.rank}, objective {self.objective:.6g}, {self.status.name.lower()} "
-            f"after {len(self.trace)} passes in {seconds:.2g} s)"
+            f"after {work} in {self.trace.seconds[-1]:.2g} s)"
         )
