@@ -1,7 +1,7 @@
 """The regression guard: what was measured against what was committed. Lower is better, in everything it is shown.
 
-It compares ratios of one run, which mean the same on every machine of a kind, and counts of instructions and passes, which
-do not depend on the neighbours at all; never seconds. ``make bench BENCH=--keep`` commits what it measured.
+It compares ratios of one run, which mean the same on every machine of a kind, and counts of instructions and passes,
+which do not depend on the neighbours at all; never seconds. ``make bench BENCH=--keep`` commits what it measured.
 """
 
 from __future__ import annotations

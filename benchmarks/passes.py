@@ -70,7 +70,8 @@ def told(rows: list[dict[str, float | str]]) -> str:
     share = np.median(column["quick_passes"] / column["plain_passes"])
     gain = column["quick_elbo"] - column["plain_elbo"]
     return (
-        f"{rows[0]['case']}: passes {np.median(column['plain_passes']):.0f} -> {np.median(column['quick_passes']):.0f}, "
+        f"{rows[0]['case']}: "
+        f"passes {np.median(column['plain_passes']):.0f} -> {np.median(column['quick_passes']):.0f}, "
         f"median share {share:.3f}; bound gained {np.median(gain):+.2f} (least {gain.min():+.2f}); "
         f"mean rank {column['plain_rank'].mean():.2f} -> {column['quick_rank'].mean():.2f}; "
         f"badness {column['plain_badness'].mean():.6f} -> {column['quick_badness'].mean():.6f}"

@@ -1,7 +1,7 @@
 """How cost grows: ``python -m benchmarks.scaling``; one axis at a time, slopes fitted on logarithms, and a picture.
 
-Processor seconds of one thread: ``pass`` from log-tables to counts, the least of several; ``cut`` what sorting, merging and
-packing take, once a fit; ``fit`` fifty iterations of a fit, all included. Tables are random, which is the worst case: no
+Processor seconds of one thread: ``pass`` from log-tables to counts, the least of several; ``cut`` what sorting, merging
+and packing take, once a fit; ``fit`` fifty iterations of a fit, all included. Tables are random, the worst case: no
 component ever dies, and hardly any rows are equal. ``memory`` is what the peak of the process grew by in that fit,
 measured in a process of its own, in multiples of the encoded table.
 """
@@ -39,7 +39,7 @@ N_ITERATIONS = 50
 
 
 def random_codes(rows: int, columns: int, levels: int, observed: float) -> np.ndarray:
-    """(rows, columns) codes in the smallest type, drawn a part at a time so that little memory is needed beside them."""
+    """(rows, columns) codes in the smallest type, drawn a part at a time: little memory is needed beside them."""
     rng = np.random.default_rng(1)
     codes = np.empty((rows, columns), np.int8 if levels < 128 else np.int16)
     for start in range(0, rows, 100_000):

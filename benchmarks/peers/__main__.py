@@ -1,10 +1,10 @@
 """Ours against other libraries: ``python -m benchmarks.peers [T ...]``, opt-in, because it installs them first.
 
-The same table (the paper's generator, N=5, I=10, true rank 5), the same 23 components, every library in a process of its
-own. Seconds to a common value of the objective, the lower of the two final ones less 1e-6 of it: the bound for variational
-Bayes, the log-likelihood for EM. One thread is compared in processor seconds, two in wall seconds. bnpy's bound is that of
-another parametrisation, so the bound of its expected counts is worked out here. A library that was stopped before it
-converged says so: its target is what it had reached.
+The same table (the paper's generator, N=5, I=10, true rank 5), the same 23 components, every library in a process of
+its own. Seconds to a common value of the objective, the lower of the two final ones less 1e-6 of it: the bound for
+variational Bayes, the log-likelihood for EM. One thread is compared in processor seconds, two in wall seconds. bnpy's
+bound is that of another parametrisation, so the bound of its expected counts is worked out here. The target of a
+library that was stopped before it converged is what it had reached.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-import tensorpmf as tp
 from benchmarks.peers.environment import interpreter
 from benchmarks.record import write
+
+import tensorpmf as tp
 from tensorpmf.data import sample_table, synthetic_pmf
 from tensorpmf.fit.vb import VBState
 from tensorpmf.kernels.estep import Counts, accumulate
@@ -137,7 +137,8 @@ def compared(
         "n_rows": n_rows, "threads": threads, "peer": peer.name, "ours": name.partition(":")[2],
         "ratio": round(theirs.reached(target) / own.reached(target), 1), "target": round(target, 2),
         "our_seconds": round(own.reached(target), 4), "peer_seconds": round(theirs.reached(target), 3),
-        "our_objective": round(float(own.objective.max()), 2), "peer_objective": round(float(theirs.objective.max()), 2),
+        "our_objective": round(float(own.objective.max()), 2),
+        "peer_objective": round(float(theirs.objective.max()), 2),
         "our_kld": round(float(tp.kl_divergence(truth, own.pmf)), 5),
         "peer_kld": round(float(tp.kl_divergence(truth, theirs.pmf)), 5),
         "our_rank": own.rank, "peer_rank": theirs.rank,

@@ -1,4 +1,4 @@
-"""Virtual environments for other libraries, made once in the user's cache: they pin what tensorpmf must not depend on."""
+"""Virtual environments for other libraries, made once in the user's cache: they pin what we must not depend on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ REQUIREMENTS = {
     "current": [["torch==2.13.0"], ["numpy", "scikit-learn", "stepmix", "pomegranate", "bayespy", "matplotlib"]],
     # bnpy runs on libraries of its own time only, and asks for a joblib that no longer installs
     "bnpy": [
-        ["--only-binary=:all:", "numpy<1.24", "scipy<1.11", "scikit-learn<1.4", "pandas<2.1", "matplotlib<3.8", "numexpr<2.9"],
-        ["setuptools<70", "wheel", "Cython", "six", "ipython", "memory_profiler", "munkres==1.0.12", "psutil", "joblib<1.4"],
+        ["--only-binary=:all:", "numpy<1.24", "scipy<1.11", "scikit-learn<1.4", "pandas<2.1", "matplotlib<3.8"],
+        ["--only-binary=:all:", "numexpr<2.9", "setuptools<70", "wheel", "Cython", "six", "ipython", "memory_profiler"],
+        ["munkres==1.0.12", "psutil", "joblib<1.4"],
         ["--no-deps", "--no-build-isolation", "bnpy==0.1.7"],
     ],
 }  # fmt: skip

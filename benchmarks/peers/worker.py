@@ -1,9 +1,10 @@
 """One library, one table, one fit: ``python worker.py LIBRARY CODES.npy RANK N_ITERATIONS SEED N_THREADS OUT.npz``.
 
 Run by the interpreter of the environment that has the library; only tensorpmf's needs tensorpmf. Each function fits and
-returns arrays: ``seconds`` and ``objective`` after some iterations, and of the last model ``weights`` (R,) and ``factors``
-(R, all levels). bnpy's bound is that of another parametrisation, so it returns the expected ``counts_weights`` and
-``counts_factors`` after those iterations in place of it. Seconds are the processor's, or wall time with several threads.
+returns arrays: ``seconds`` and ``objective`` after some iterations, and of the last model ``weights`` (R,) and
+``factors`` (R, all levels). bnpy's bound is that of another parametrisation, so it returns the expected
+``counts_weights`` and ``counts_factors`` after those iterations in place of it. Seconds are the processor's, or wall
+time with several threads.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def bnpy(codes, rank, n_iterations, seed, way):
     import bnpy
 
     logging.disable(logging.CRITICAL)
-    n_rows, n_columns = codes.shape
+    n_columns = codes.shape[1]
     words = (codes + N_LEVELS * np.arange(n_columns)).ravel().astype(np.int32)
     data = bnpy.data.BagOfWordsData(
         words, np.ones(words.size), np.arange(0, words.size + 1, n_columns), N_LEVELS * n_columns
@@ -114,8 +115,9 @@ def bnpy(codes, rank, n_iterations, seed, way):
     factors = factors.reshape(rank, n_columns, N_LEVELS)
     factors = (factors / factors.sum(axis=2, keepdims=True)).reshape(rank, -1)
     return {
-        "seconds": seconds, "objective": [np.nan] * len(seconds), "weights": counts_weights[-1] / counts_weights[-1].sum(),
-        "factors": factors, "counts_weights": counts_weights, "counts_factors": counts_factors,
+        "seconds": seconds, "objective": [np.nan] * len(seconds),
+        "weights": counts_weights[-1] / counts_weights[-1].sum(), "factors": factors,
+        "counts_weights": counts_weights, "counts_factors": counts_factors,
     }  # fmt: skip
 
 

@@ -214,7 +214,7 @@ class Sorter:
         return len(self.bits) == len(self.by_size)
 
     def _first_of_each(self) -> Ints:
-        """Positions, in order, of the first of each run of identical rows; of all rows where merging is not worth it."""
+        """Positions, in order, of the first of each run of identical rows; of all rows where merging does not pay."""
         if self._complete:
             first = np.append(0, np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1)
             if len(first) <= WORTH_MERGING * len(self.keys):
