@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tensorpmf.data import Dataset
+from tensorpmf.data.preprocess import Ratings
 
 SYNTHETIC = {"tensor": "one", "rank": 2, "n_rows": 800, "outage": 0.1}
 
@@ -85,3 +86,19 @@ def test_votes_tell_blocs_of_both_parties(harness: Any, real: Callable[[str], Da
     assert min(republican) < 0.05
     assert max(republican) > 0.95
     assert sum(weights) == pytest.approx(1)
+
+
+def test_every_quick_method_predicts_ratings(harness: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    taste, appeal = rng.normal(size=(90, 2)), rng.normal(size=(12, 2))
+    user, movie = np.nonzero(rng.random((90, 12)) < 0.6)
+    stars = (3 + np.einsum("nk,nk->n", taste[user], appeal[movie])).round().clip(1, 5)
+    columns = {"user": user, "movie": movie, "rating": stars}
+    module = import_module("experiments.recommendation.run")
+    raw = Ratings(columns, {ix: f"film {ix}" for ix in range(12)})
+    monkeypatch.setattr(module, "dataset", lambda _: Dataset("ratings", "Ratings", "", "", "", raw))
+    tasks = harness.Experiment("recommendation").tasks("quick")
+    rows = [{**task.point, **row} for task in tasks for row in module.run(task.point, 0)]
+    rmse = {row["method"]: row["rmse"] for row in rows}
+    assert len(rmse) == 6
+    assert max(rmse["VB-PMF"], rmse["VB-PMF, tilted"], rmse["BMF"]) < rmse["global average"]

@@ -142,11 +142,56 @@ def test_any_joint_pmf_will_do(lines: list[Line], monkeypatch: pytest.MonkeyPatc
     recommender = PMFRecommender(n_models=2).fit(lines)
     pairs = [line[:2] for line in lines[:40]]
     prob, lists = recommender.predict_proba(pairs), recommender.recommend(["u1", "u2"])
-    monkeypatch.setattr("tensorpmf.learn.recommender.LowRankPMF", type("Other", (), {}))
+    monkeypatch.setattr("tensorpmf.learn.answers.LowRankPMF", type("Other", (), {}))
     np.testing.assert_allclose(recommender.predict_proba(pairs), prob)
     assert [[item for item, _ in best] for best in recommender.recommend(["u1", "u2"])] == [
         [item for item, _ in best] for best in lists
     ]
+
+
+@pytest.fixture
+def moody(rng: np.random.Generator) -> list[Line]:
+    """Ratings from 1 to 5 by users who differ in nothing but how generous they are, two in three given."""
+    mood = rng.normal(0, 1.2, 150)[:, None] + rng.normal(0, 0.7, (150, 8)) + 3
+    given = rng.random(mood.shape) < 2 / 3
+    return [(int(u), int(i), float(mood[u, i].round().clip(1, 5))) for u, i in zip(*np.nonzero(given), strict=True)]
+
+
+def test_a_tilt_tells_generous_users_from_others(moody: list[Line], rng: np.random.Generator) -> None:
+    held_out = rng.random(len(moody)) < 0.2
+    known = [line for line, out in zip(moody, held_out, strict=True) if not out]
+    asked = [line for line, out in zip(moody, held_out, strict=True) if out]
+    truth = np.array([line[2] for line in asked])
+    errors = []
+    for rank in (0, 1):  # beside one component, to which all users are alike
+        recommender = PMFRecommender(tp.VB(max_rank=1), tilt_rank=rank, tilt_ridge=2).fit(known)
+        errors.append(np.mean((recommender.predict([line[:2] for line in asked]) - truth) ** 2))
+    assert errors[1] < 0.6 * errors[0]
+
+
+def test_a_tilted_prediction_does_not_look_at_the_rating_itself(moody: list[Line]) -> None:
+    recommender = PMFRecommender(n_models=2, tilt_rank=2, tilt_ridge=2).fit(moody)
+    mine = [line for line in moody if line[0] == 7]
+    for line in mine[:3]:
+        others = [other for other in mine if other != line]
+        expected = recommender.predict_proba([line[:2]], known=others)
+        np.testing.assert_allclose(recommender.predict_proba([line[:2], (7, 0)])[:1], expected, rtol=1e-9)
+        assert expected.sum() == pytest.approx(1)
+
+
+def test_tilted_lists_and_new_users_agree_with_predictions(moody: list[Line]) -> None:
+    recommender = PMFRecommender(tilt_rank=2, tilt_ridge=2).fit(moody)
+    (best,) = recommender.recommend([9], n=8)
+    assert len(best) > 1
+    told = recommender.predict([(9, item) for item, _ in best])
+    np.testing.assert_allclose([stars for _, stars in best], told)
+    assert (np.diff(told) <= 0).all()
+    known = [("new", *line[1:]) for line in moody if line[0] == 9]
+    assert dict(recommender.recommend(["new"], n=8, known=known)[0]) == pytest.approx(dict(best))
+    with pytest.raises(SettingError, match="tilt_rank must be a whole number >= 0, got -1"):
+        PMFRecommender(tilt_rank=-1).fit(moody)
+    with pytest.raises(SettingError, match="tilt_ridge must be"):
+        PMFRecommender(tilt_ridge=0).fit(moody)
 
 
 def test_ratings_may_be_cut_into_bins(rng: np.random.Generator) -> None:
@@ -221,3 +266,5 @@ def test_movielens_is_predicted_well_and_fast(real: Callable[[str], Dataset], rn
     assert error(many.predict(pairs[~train])) < error(told) - 0.01
     median = many.predict(pairs[~train], statistic="median")
     assert np.mean(np.abs(median - stars[~train])) < 0.625
+    tilted = PMFRecommender(tp.VB(8, alpha_factors=0.5), n_models=10, max_iterations=30, tilt_rank=10)
+    assert error(tilted.fit(pairs[train], stars[train]).predict(pairs[~train])) < 0.845

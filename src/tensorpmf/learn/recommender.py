@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -11,15 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tensorpmf._check import whole_number
+from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError, listing
-from tensorpmf.learn.base import PMFEstimator
+from tensorpmf.fit.contract import Algorithm
+from tensorpmf.fit.tilt import Tilt, fit_tilt
+from tensorpmf.learn.answers import Answers, Voice
+from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState
 from tensorpmf.learn.ratings import Evidence, Triples, positions
-from tensorpmf.pmf.base import PMF
-from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.factor import objects
 from tensorpmf.table.table import CategoricalTable
-from tensorpmf.typing import Floats, Ints
+from tensorpmf.typing import Floats
 
 Statistic: TypeAlias = Literal["mean", "median", "mode"]
 """What is told of a distribution: the mean errs least in squares, the median in size, the mode is right most often."""
@@ -40,7 +40,17 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     not there in training no new fit is needed: hand over what is known of them. An item that nobody rated in training
     is expected to be rated like all others.
 
-    The settings are those of :class:`PMFEstimator`; ``bins`` cuts the ratings.
+    The settings are those of :class:`PMFEstimator`; ``bins`` cuts the ratings. Two more correct what a mixture of
+    groups misses of a person: that she is generous, or likes slow films more than others of her group do.
+
+    Parameters
+    ----------
+    tilt_rank
+        How many traits of a person, beside generosity, tilt the predicted distributions; 0 leaves them as the joint PMF
+        has them. Where users gave twenty ratings or more, 10 makes the error markedly smaller:
+        ``PMFRecommender(VB(8, alpha_factors=0.5), n_models=10, max_iterations=30, tilt_rank=10)``.
+    tilt_ridge
+        What squared traits cost, in units of the log-likelihood; the more, the smaller they are.
 
     Attributes
     ----------
@@ -53,6 +63,8 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     results_
         What :func:`tensorpmf.fit` returned, for each model. ``result_`` is the best of them; ``pmf_``, ``rank_``,
         ``schema_`` and ``n_iter_`` are parts of that.
+    tilt_
+        The items' part of the tilt; None without one.
 
     Examples
     --------
@@ -74,6 +86,34 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     ratings_: Floats
     overall_: Floats
     evidence_: Evidence
+    tilt_: Tilt | None
+
+    def __init__(
+        self,
+        algorithm: Algorithm[Any, Any] | None = None,
+        *,
+        bins: AnyBins = "auto",
+        n_models: int = 1,
+        n_starts: int = 1,
+        max_iterations: int = 10_000,
+        tolerance: float = 1e-8,
+        random_state: RandomState = 0,
+        n_threads: int | None = None,
+        tilt_rank: int = 0,
+        tilt_ridge: float = 16.0,
+    ) -> None:
+        super().__init__(
+            algorithm,
+            bins=bins,
+            n_models=n_models,
+            n_starts=n_starts,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            random_state=random_state,
+            n_threads=n_threads,
+        )
+        self.tilt_rank = tilt_rank
+        self.tilt_ridge = tilt_ridge
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -93,6 +133,8 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         y
             (n_ratings,) the ratings.
         """
+        tilt_rank = whole_number("PMFRecommender", "tilt_rank", self.tilt_rank, at_least=0)
+        tilt_ridge = positive_number("PMFRecommender", "tilt_ridge", self.tilt_ridge)
         rated = Triples.of(X, y)
         bins: Any = self.bins
         table = CategoricalTable.from_triples(rated.users, rated.items, rated.ratings, bins=bins)
@@ -104,6 +146,10 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         codes = table.cells.compressed().values
         self.overall_ = np.bincount(codes, minlength=len(self.ratings_)) / len(codes)
         self._fit(table)
+        self.tilt_ = None
+        if tilt_rank:
+            known = self._answers(table).known()
+            self.tilt_ = fit_tilt(known, self.ratings_, tilt_rank, tilt_ridge, self._randomness())
         return self
 
     def predict(self, X: Any, *, known: Any = None, statistic: Statistic = "mean") -> Floats:
@@ -150,7 +196,7 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         for pairs in np.split(by_item, np.flatnonzero(np.diff(item_ix[by_item])) + 1):
             if len(pairs) and item_ix[pairs[0]] >= 0:
                 item, users = int(item_ix[pairs[0]]), user_ix[pairs]
-                prob[pairs] = np.mean([answer.ratings(item, users) for answer in answers], axis=0)
+                prob[pairs] = answers.ratings(item, users)
         return prob
 
     def recommend(
@@ -182,7 +228,7 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         return self.evidence_ if known is None else Evidence.of(Triples.of(known), self.schema_, self.items_)
 
     def _best(self, rows: CategoricalTable, n: int, exclude_seen: bool) -> list[list[tuple[Hashable, float]]]:
-        expected = self._expected(rows)
+        expected = self._answers(rows).means(self.ratings_)
         if exclude_seen:
             expected[rows.codes >= 0] = -np.inf
         order = np.argsort(-expected, axis=1, kind="stable")[:, :n]
@@ -192,50 +238,5 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
             for row, best in zip(expected.tolist(), order.tolist(), strict=True)
         ]
 
-    def _expected(self, rows: CategoricalTable) -> Floats:
-        """Return (n_users, n_items) the mean rating of each item."""
-        return np.asarray(np.mean([answer.means(self.ratings_) for answer in self._answers(rows)], axis=0))
-
-    def _answers(self, rows: CategoricalTable) -> list[Answers]:
-        return [Answers.of(result.pmf, rows) for result in self.results_]
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What one model says of some users.
-
-    Parameters
-    ----------
-    pmf
-        The model.
-    rows
-        What is known of the users.
-    resp
-        (n_users, R) what all items they have not rated share, if the model is a mixture: it is computed once.
-    """
-
-    pmf: PMF
-    rows: CategoricalTable
-    resp: Floats | None
-
-    @classmethod
-    def of(cls, pmf: PMF, rows: CategoricalTable) -> Answers:
-        """Look at the users once."""
-        return cls(pmf, rows, pmf.responsibilities(rows) if isinstance(pmf, LowRankPMF) else None)
-
-    def ratings(self, item_ix: int, user_ix: Ints) -> Floats:
-        """Return (n, n_ratings) the probability of each rating of an item by some users, their own not looked at."""
-        name = self.pmf.schema.names[item_ix]
-        if not isinstance(self.pmf, LowRankPMF) or self.resp is None:
-            return self.pmf.conditional(name, self.rows.take(user_ix))
-        prob = self.resp[user_ix] @ self.pmf.factors[item_ix].T
-        seen = self.rows.cells.column(item_ix)[user_ix] >= 0
-        if seen.any():
-            prob[seen] = self.pmf.conditional(name, self.rows.take(user_ix[seen]))
-        return prob
-
-    def means(self, ratings: Floats) -> Floats:
-        """Return (n_users, n_items) the mean rating of each item by each user."""
-        if not isinstance(self.pmf, LowRankPMF) or self.resp is None:
-            return np.stack([self.pmf.conditional(name, self.rows) @ ratings for name in self.pmf.schema.names], axis=1)
-        return self.resp @ np.stack([ratings @ factor for factor in self.pmf.factors], axis=1)
+    def _answers(self, rows: CategoricalTable) -> Answers:
+        return Answers(tuple(Voice(result.pmf, rows) for result in self.results_), rows, self.tilt_)
