@@ -130,11 +130,15 @@ PER_CLASS = 60
 
 
 def vb_by_class(problem: Problem) -> Iterator[Solution]:
-    """Several runs of VB-PMF in which every class has a mixture of its own: not in the paper."""
+    """Several short runs of VB-PMF in which every class has a mixture of its own: not in the paper.
+
+    Prior and passes had the best mean accuracy on a fifth of the training rows, over five tables and the first splits.
+    """
     assert problem.target is not None, "there are classes"
     start_rank = PER_CLASS * problem.table.schema[problem.target].n_levels
     given = replace(problem, start_rank=start_rank)
-    return vb(given, name="VB-PMF by class, 10 runs", n_models=10, alpha_factors=0.2, by=problem.target)
+    settings = {"n_models": 10, "alpha_factors": 0.2, "max_iterations": 10, "by": problem.target}
+    return vb(given, name="VB-PMF by class, 10 runs", **settings)
 
 
 CRITERIA = {"aic": "SQ-AIC", "bic": "SQ-BIC", "dnml": "SQ-DNML", "dnml-observed": "SQ-DNML (observed)"}

@@ -131,7 +131,7 @@ def test_several_models_answer_by_the_mean_of_their_answers(lines: list[Line]) -
     each = []
     for result in recommender.results_:
         single = PMFRecommender().fit(lines)
-        single.results_ = (result,)
+        single.results_, single.tilts_ = (result,), (None,)
         each.append(single.predict_proba(pairs))
     np.testing.assert_allclose(recommender.predict_proba(pairs), np.mean(each, axis=0))
     assert not np.allclose(each[0], each[1])
@@ -142,7 +142,7 @@ def test_any_joint_pmf_will_do(lines: list[Line], monkeypatch: pytest.MonkeyPatc
     recommender = PMFRecommender(n_models=2).fit(lines)
     pairs = [line[:2] for line in lines[:40]]
     prob, lists = recommender.predict_proba(pairs), recommender.recommend(["u1", "u2"])
-    monkeypatch.setattr("tensorpmf.learn.answers.LowRankPMF", type("Other", (), {}))
+    monkeypatch.setattr("tensorpmf.learn.voice.LowRankPMF", type("Other", (), {}))
     np.testing.assert_allclose(recommender.predict_proba(pairs), prob)
     assert [[item for item, _ in best] for best in recommender.recommend(["u1", "u2"])] == [
         [item for item, _ in best] for best in lists

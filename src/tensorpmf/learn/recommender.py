@@ -14,9 +14,9 @@ from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError, listing
 from tensorpmf.fit.contract import Algorithm
 from tensorpmf.fit.tilt import Tilt, fit_tilt
-from tensorpmf.learn.answers import Answers, Voice
 from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState
 from tensorpmf.learn.ratings import Evidence, Triples, positions
+from tensorpmf.learn.voice import Voice
 from tensorpmf.table.factor import objects
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Floats
@@ -63,8 +63,8 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     results_
         What :func:`tensorpmf.fit` returned, for each model. ``result_`` is the best of them; ``pmf_``, ``rank_``,
         ``schema_`` and ``n_iter_`` are parts of that.
-    tilt_
-        The items' part of the tilt; None without one.
+    tilts_
+        What each model misses of a user: the items' part of it; None without a tilt.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     ratings_: Floats
     overall_: Floats
     evidence_: Evidence
-    tilt_: Tilt | None
+    tilts_: tuple[Tilt | None, ...]
 
     def __init__(
         self,
@@ -146,10 +146,11 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         codes = table.cells.compressed().values
         self.overall_ = np.bincount(codes, minlength=len(self.ratings_)) / len(codes)
         self._fit(table)
-        self.tilt_ = None
+        self.tilts_ = (None,) * len(self.results_)
         if tilt_rank:
-            known = self._answers(table).known()
-            self.tilt_ = fit_tilt(known, self.ratings_, tilt_rank, tilt_ridge, self._randomness())
+            rng = self._randomness()
+            known = (voice.known() for voice in self._voices(table))
+            self.tilts_ = tuple(fit_tilt(each, self.ratings_, tilt_rank, tilt_ridge, rng) for each in known)
         return self
 
     def predict(self, X: Any, *, known: Any = None, statistic: Statistic = "mean") -> Floats:
@@ -189,14 +190,14 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         asked = Triples.of(X, rated=False)
         evidence = self._evidence(known)
         users, user_ix = np.unique(positions(asked.users, evidence.users), return_inverse=True)
-        answers = self._answers(evidence.table.take(users))
+        voices = self._voices(evidence.table.take(users))
         item_ix = positions(asked.items, evidence.items)
         prob = np.tile(self.overall_, (len(item_ix), 1))
         by_item = np.argsort(item_ix, kind="stable")
         for pairs in np.split(by_item, np.flatnonzero(np.diff(item_ix[by_item])) + 1):
             if len(pairs) and item_ix[pairs[0]] >= 0:
                 item, users = int(item_ix[pairs[0]]), user_ix[pairs]
-                prob[pairs] = answers.ratings(item, users)
+                prob[pairs] = np.mean([voice.ratings(item, users) for voice in voices], axis=0)
         return prob
 
     def recommend(
@@ -228,7 +229,7 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         return self.evidence_ if known is None else Evidence.of(Triples.of(known), self.schema_, self.items_)
 
     def _best(self, rows: CategoricalTable, n: int, exclude_seen: bool) -> list[list[tuple[Hashable, float]]]:
-        expected = self._answers(rows).means(self.ratings_)
+        expected = np.asarray(np.mean([voice.means(self.ratings_) for voice in self._voices(rows)], axis=0))
         if exclude_seen:
             expected[rows.codes >= 0] = -np.inf
         order = np.argsort(-expected, axis=1, kind="stable")[:, :n]
@@ -238,5 +239,5 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
             for row, best in zip(expected.tolist(), order.tolist(), strict=True)
         ]
 
-    def _answers(self, rows: CategoricalTable) -> Answers:
-        return Answers(tuple(Voice(result.pmf, rows) for result in self.results_), rows, self.tilt_)
+    def _voices(self, rows: CategoricalTable) -> list[Voice]:
+        return [Voice(result.pmf, rows, tilt) for result, tilt in zip(self.results_, self.tilts_, strict=True)]
