@@ -30,8 +30,10 @@ def real() -> Callable[[str], Dataset]:
     folder = os.environ.get("TENSORPMF_DATA")
 
     def load(name: str) -> Dataset:
-        if folder is None or not (Path(folder) / name).is_dir():
+        if folder is None:
             pytest.skip("real data: set TENSORPMF_DATA to a folder that holds them all to run these")
+        if not (Path(folder) / name).is_dir():
+            pytest.skip(f"real data: there is no {name} in the folder that TENSORPMF_DATA names")
         return load_dataset(name)
 
     return load
