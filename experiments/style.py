@@ -46,7 +46,7 @@ def frame(axes: Axes, title: str, **settings: Any) -> None:
     axes.set(**settings)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(MUTED)
-    axes.tick_params(colors="#4a5560", labelsize=8)
+    axes.tick_params(colors="#4a5560", labelsize=8, which="both")
     axes.xaxis.label.set_fontsize(8.5)
     axes.yaxis.label.set_fontsize(8.5)
 
@@ -67,8 +67,9 @@ def lines(axes: Axes, summary: Summary, x: str, measure: str, **where: Any) -> N
         look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "markersize": 4, "linewidth": 1.3}
         look |= {"label": name, "zorder": 3 if name == "VB-PMF" else 2}
         if measure == "found_rank":
-            shift = 1 + 0.02 * (place - len(names) / 2)
-            axes.errorbar(np.multiply(xs, shift), means, spreads, capsize=2, elinewidth=0.8, **look)
+            beside = 0.02 * (place - len(names) / 2)
+            shown = np.multiply(xs, 1 + beside) if min(xs) > 0 else np.add(xs, beside * max(xs))
+            axes.errorbar(shown, means, spreads, capsize=2, elinewidth=0.8, **look)
         else:
             axes.plot(xs, means, **look)
 
