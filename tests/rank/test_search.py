@@ -187,6 +187,19 @@ def test_coupled_factorisation_and_settings_of_the_fit(table: tp.CategoricalTabl
     assert selection.table()["passes"].max() <= 30
 
 
+def test_a_factorisation_of_marginals_passes_over_the_rows_once(table: tp.CategoricalTable) -> None:
+    selection = tp.select_rank(table, tp.CTF(), [1, 2])
+    assert selection.table()["passes"].tolist() == [1, 1]
+
+
+def test_squared_errors_need_numbers_before_anything_is_fitted() -> None:
+    rows = {"a": ["x", "y"] * 20, "b": [1, 2, 2, 1] * 10}
+    search = partial(tp.select_rank, rows, SQUAREM, [1, 2], "validation-error", loss="squared", callback=pytest.fail)
+    with pytest.raises(SettingError, match='loss must be "zero-one" for column \'a\', whose levels are not numbers'):
+        search(target="a")
+    assert tp.select_rank(rows, SQUAREM, [1], "validation-error", loss="squared", target="b").rank == 1
+
+
 @dataclass(frozen=True)
 class Parrot:
     """No algorithm: it has no rank."""
@@ -231,6 +244,10 @@ def test_settings_are_checked(table: tp.CategoricalTable) -> None:
         tp.select_rank(table, SQUAREM, [1], "best")
     with pytest.raises(SettingError, match="criterion must be one of"):
         tp.select_rank(table, SQUAREM, [1], ())
+    with pytest.raises(SettingError, match=r"criterion must be one of .*, got None"):
+        tp.select_rank(table, SQUAREM, [1], None)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="select_rank: seed must be a whole number >= 0, got -1"):
+        tp.select_rank(table, SQUAREM, [1], seed=-1)
     with pytest.raises(SettingError, match="ranks must be at least one rank"):
         tp.select_rank(table, SQUAREM, [])
     with pytest.raises(SettingError, match="ranks must be a whole number >= 1, got 0"):
@@ -239,6 +256,8 @@ def test_settings_are_checked(table: tp.CategoricalTable) -> None:
         tp.select_rank(table, SQUAREM, [1], loss="absolute")
     with pytest.raises(SettingError, match="validation must be a fraction that divides 800 rows, got 1"):
         tp.select_rank(table, SQUAREM, [1], "validation", validation=1)
+    with pytest.raises(SettingError, match="validation must be a fraction that divides 800 rows, got 'half'"):
+        tp.select_rank(table, SQUAREM, [1], "validation", validation="half")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="algorithm must be one that is told its rank"):
         tp.select_rank(table, Parrot(), [1])
     with pytest.raises(SettingError, match="algorithm must be one that is told its rank"):

@@ -9,7 +9,7 @@ from tensorpmf.errors import SettingError, TensorPMFError
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (
     "bins", "criterion", "delimiter", "encoding", "max_iterations", "max_rank", "missing", "n_starts", "ranks", "seed",
     "validation",
-)} | {"n_threads": "--threads"}  # fmt: skip
+)} | {"n_jobs": "--threads", "n_threads": "--threads"}  # fmt: skip
 
 _SAID = (
     (r"drop=\['(.*?)'\]", r"--drop '\1'"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Real
+from typing import Literal, cast
 
 import numpy as np
 
@@ -31,7 +32,9 @@ def split_rows(table: CategoricalTable, fraction: float, seed: int) -> tuple[Cat
     seed
         Where randomness comes from.
     """
-    n_held_out = round(fraction * table.n_rows) if 0 < fraction < 1 else 0
+    n_held_out = (
+        round(fraction * table.n_rows) if isinstance(cast("object", fraction), Real) and 0 < fraction < 1 else 0
+    )
     if not 0 < n_held_out < table.n_rows:
         raise SettingError("select_rank", "validation", f"a fraction that divides {table.n_rows} rows", fraction)
     held_out = np.zeros(table.n_rows, dtype=bool)
@@ -99,6 +102,16 @@ class Questions:
             return cls(table, row_ix, np.full(len(row_ix), table.schema.ix(target)))
         order = np.random.default_rng(seed).random(observed.shape)
         return cls(table, row_ix, np.where(observed, order, -1.0).argmax(axis=1)[row_ix])
+
+    def require_numbers(self) -> None:
+        """Refuse squared errors of a column whose levels are not numbers."""
+        for ix in np.unique(self.column_ix):
+            column = self.table.schema.columns[int(ix)]
+            try:
+                _ = column.values
+            except InputError:
+                must = f'"zero-one" for column {column.name!r}, whose levels are not numbers'
+                raise SettingError("select_rank", "loss", must, "squared") from None
 
     def error(self, pmf: PMF, loss: Loss) -> float:
         """Return how wrong a model's answers are: the share of wrong levels, or the root of the mean squared error.

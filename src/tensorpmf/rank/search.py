@@ -107,7 +107,8 @@ def select_rank(
     >>> selection.rank, selection.best.pmf.rank
     (2, 2)
     """
-    criteria = (criterion,) if isinstance(criterion, str) else tuple(criterion)
+    is_one = isinstance(criterion, str) or not isinstance(cast("object", criterion), Iterable)
+    criteria: tuple[str, ...] = (cast("str", criterion),) if is_one else tuple(criterion)
     for name in criteria or ("none",):
         if name not in (*CRITERIA, *HELD_OUT):
             raise SettingError("select_rank", "criterion", f"one of {[*CRITERIA, *HELD_OUT]}", name)
@@ -118,6 +119,7 @@ def select_rank(
     tried = sorted({whole_number("select_rank", "ranks", rank, at_least=1) for rank in ranks})
     if not tried:
         raise SettingError("select_rank", "ranks", "at least one rank", tried)
+    whole_number("select_rank", "seed", seed, at_least=0)
     if not isinstance(table, CategoricalTable):
         table = CategoricalTable.from_any(table)
     n_jobs = os.cpu_count() or 1 if n_jobs is None else whole_number("select_rank", "n_jobs", n_jobs, at_least=1)
@@ -165,6 +167,8 @@ class Judge:
         self._rows = rows_of(table).merged()
         self._unseen = unseen
         self._questions = None if unseen is None else Questions.of(unseen, target, seed)
+        if self._questions is not None and "validation-error" in criteria and loss == "squared":
+            self._questions.require_numbers()
         self._loss: Loss = loss
         self._seed = seed
 

@@ -93,7 +93,7 @@ class RankSelection:
             **{name: np.array([each.scores[name] for each in tried]) for name in tried[0].scores},
             "objective": np.array([each.result.objective for each in tried]),
             "converged": np.array([each.result.converged for each in tried]),
-            "passes": np.array([len(each.result.trace) for each in tried]),
+            "passes": np.array([each.result.trace.passes[-1] for each in tried]),
             "seconds": np.array([each.seconds for each in tried]),
         }
 
