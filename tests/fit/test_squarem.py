@@ -200,6 +200,8 @@ def test_settings_are_checked() -> None:
         tp.SQUAREM(tp.VB(), coordinates="simplex")
     with pytest.raises(SettingError, match="one that repeats a fixed-point step, as EM does"):
         tp.SQUAREM(tp.SQUAREM(tp.EM(2)))
+    with pytest.raises(SettingError, match="one that repeats a fixed-point step, as EM does, got <class"):
+        tp.SQUAREM(tp.EM)
 
 
 def test_a_wrapper_hands_on_rank_start_and_notes() -> None:

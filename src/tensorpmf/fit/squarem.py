@@ -129,7 +129,7 @@ class SQUAREM(Algorithm[SquaremState, Stats], Generic[Stats]):
             raise SettingError("SQUAREM", "scheme", '"s1", "s2" or "s3"', self.scheme)
         if self.coordinates not in get_args(Coordinates):
             raise SettingError("SQUAREM", "coordinates", '"log" or "simplex"', self.coordinates)
-        if not isinstance(self.algorithm, FixedPoint):
+        if isinstance(self.algorithm, type) or not isinstance(self.algorithm, FixedPoint):
             raise SettingError(
                 "SQUAREM", "algorithm", "one that repeats a fixed-point step, as EM does", self.algorithm
             )
