@@ -409,6 +409,8 @@ def test_a_marginal_of_an_unknown_column_is_refused() -> None:
         ("rank", 2.5),
         ("order", 1),
         ("order", "half"),
+        ("order", 2.0),
+        ("triplet_seed", -1),
         ("loss", "hinge"),
         ("method", "newton"),
         ("weights", "none"),

@@ -120,7 +120,7 @@ class CTF(Algorithm[CTFState, Any]):
     def __post_init__(self) -> None:
         if self.rank is not None:
             whole_number("CTF", "rank", self.rank, at_least=1)
-        if self.order not in (2, 3, "full"):
+        if self.order not in (2, 3, "full") or isinstance(self.order, float):
             raise SettingError("CTF", "order", '2, 3 or "full"', self.order)
         if self.method not in ("em", "mirror"):
             raise SettingError("CTF", "method", '"em" or "mirror"', self.method)
@@ -132,6 +132,7 @@ class CTF(Algorithm[CTFState, Any]):
             raise SettingError("CTF", "loss", '"kl" when order="full"', self.loss)
         if self.method == "mirror" and (self.order == "full" or self.loss == "frobenius"):
             raise SettingError("CTF", "method", '"em" when order="full" or loss="frobenius"', self.method)
+        whole_number("CTF", "triplet_seed", self.triplet_seed, at_least=0)
         positive_number("CTF", "max_memory", self.max_memory)
 
     def start(self, schema: Schema, rng: np.random.Generator) -> CTFState:
