@@ -45,6 +45,11 @@ def test_nobody_who_does_not_know_the_states_comes_nearer() -> None:
     assert tp.kl_divergence(truth, oracle) < 0.6 * tp.kl_divergence(truth, learnt)
 
 
+def test_the_rows_may_be_anything_that_is_read_as_a_table() -> None:
+    pmf = tp.oracle_ml({"a": ["x", "y", "x"]}, [0, 0, 1], rank=2)
+    assert pmf.factors[0].tolist() == [[0.5, 1.0], [0.5, 0.0]]
+
+
 def test_states_are_checked() -> None:
     table = tp.CategoricalTable.from_codes([[0], [1]])
     with pytest.raises(InputError, match="states must be 2 whole numbers, one a row, got int64"):

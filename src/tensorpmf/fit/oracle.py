@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,7 +17,7 @@ from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Floats, Ints
 
 
-def oracle_ml(table: CategoricalTable, states: ArrayLike, rank: int) -> LowRankPMF:
+def oracle_ml(table: CategoricalTable | Any, states: ArrayLike, rank: int) -> LowRankPMF:
     """Return the maximum-likelihood model when the component of every row is known.
 
     Weights and factors are relative frequencies; those of a column come from the rows that observe it. What was never
@@ -25,7 +27,7 @@ def oracle_ml(table: CategoricalTable, states: ArrayLike, rank: int) -> LowRankP
     Parameters
     ----------
     table
-        The rows.
+        A :class:`CategoricalTable`, or anything :func:`read_table` takes.
     states
         (n_rows,) the component of each row, from 0.
     rank
@@ -39,6 +41,8 @@ def oracle_ml(table: CategoricalTable, states: ArrayLike, rank: int) -> LowRankP
     [[0.0, 0.5], [1.0, 0.5]]
     """
     rank = whole_number("oracle_ml", "rank", rank, at_least=1)
+    if not isinstance(table, CategoricalTable):
+        table = CategoricalTable.from_any(table)
     codes = np.asarray(states)
     if codes.shape != (table.n_rows,) or codes.dtype.kind not in "iu":
         raise InputError(f"states must be {table.n_rows} whole numbers, one a row, got {codes.dtype} {codes.shape}.")
