@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from tests.oracles import dense, em_loops
 
 import tensorpmf as tp
-from tensorpmf.errors import MarginalError, MemoryLimitError, SettingError, UnknownColumnError, UnobservedTogetherError
+from tensorpmf.errors import (
+    MarginalError,
+    MemoryLimitError,
+    SettingError,
+    UnconnectedColumnsError,
+    UnknownColumnError,
+    UnobservedTogetherError,
+)
 from tensorpmf.fit import mirror
 from tensorpmf.fit.coupled import CTF, CTFState
 from tensorpmf.fit.given import fit_marginals
@@ -380,9 +387,11 @@ def test_marginals_can_be_given_in_any_order_and_by_name(rng: np.random.Generato
         ({(0, 1): np.ones((3, 2)), (1, 0): np.ones((2, 3))}, "given twice"),
         ({}, "there must be some"),
         ({(0,): np.ones(3)}, "two different columns or more"),
+        ({(0, 1): [[1, 2], [3]]}, "must be an array of numbers"),
+        ({"x1": np.ones(3)}, "a tuple of columns as its key, not 'x1'"),
     ],
 )
-def test_marginals_that_are_none_are_refused(marginals: dict[tuple[int, ...], np.ndarray], says: str) -> None:
+def test_marginals_that_are_none_are_refused(marginals: Any, says: str) -> None:
     with pytest.raises(MarginalError, match=says):
         fit_marginals(Schema.from_n_levels([3, 2, 4]), marginals, CTF(rank=2, order=2))
 
@@ -395,6 +404,12 @@ def test_marginals_are_a_mapping_and_for_coupled_factorisation() -> None:
             fit_marginals(schema, marginals, wrong)
     with pytest.raises(SettingError, match="marginals must be a mapping from tuples of columns to arrays"):
         fit_marginals(schema, [np.ones((3, 2))], CTF(rank=1, order=2))
+
+
+def test_marginals_that_leave_columns_unconnected_are_refused() -> None:
+    marginals = {(0, 1): np.ones((3, 2)), (2, 3): np.ones((4, 2))}
+    with pytest.raises(UnconnectedColumnsError, match="joins 'x3', 'x4' with 'x1'"):
+        fit_marginals(Schema.from_n_levels([3, 2, 4, 2]), marginals, CTF(rank=2, order=2))
 
 
 def test_a_marginal_of_an_unknown_column_is_refused() -> None:

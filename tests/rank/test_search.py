@@ -195,7 +195,7 @@ def test_a_factorisation_of_marginals_passes_over_the_rows_once(table: tp.Catego
 def test_squared_errors_need_numbers_before_anything_is_fitted() -> None:
     rows = {"a": ["x", "y"] * 20, "b": [1, 2, 2, 1] * 10}
     search = partial(tp.select_rank, rows, SQUAREM, [1, 2], "validation-error", loss="squared", callback=pytest.fail)
-    with pytest.raises(SettingError, match='loss must be "zero-one" for column \'a\', whose levels are not numbers'):
+    with pytest.raises(SettingError, match="loss must be \"zero-one\" for column 'a', whose levels are not numbers"):
         search(target="a")
     assert tp.select_rank(rows, SQUAREM, [1], "validation-error", loss="squared", target="b").rank == 1
 

@@ -15,7 +15,7 @@ from tensorpmf.fit.coupled import CTF
 from tensorpmf.fit.marginals import SubsetTally
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
-from tensorpmf.fit.subsets import position
+from tensorpmf.fit.subsets import position, require_connected
 from tensorpmf.kernels.marginals import Subsets
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Floats
@@ -98,18 +98,17 @@ def tally_of(schema: Schema, marginals: Tables) -> SubsetTally:
     marginals
         For each tuple of column names or positions, an array with one axis a column.
     """
-    given = {
-        tuple(position(column, schema) for column in columns): np.asarray(table, dtype=np.float64)
-        for columns, table in marginals.items()
-    }
-    for columns, table in given.items():
-        _check(schema, columns, table)
+    given: dict[tuple[int, ...], Floats] = {}
+    for named, table in marginals.items():
+        columns = _positions(schema, named)
+        given[columns] = _checked(schema, columns, table)
     if len({len(columns) for columns in given}) != 1:
         raise MarginalError("there must be some, all of equally many columns")
     by_columns = {frozenset(columns): (columns, table) for columns, table in given.items()}
     if len(by_columns) < len(marginals):
         raise MarginalError("those of some columns are given twice")
     subsets = Subsets.of(list(given), schema.n_levels)
+    require_connected(subsets.columns, schema)
     cells = np.empty(subsets.n_cells)
     for wanted, into in zip(subsets.columns.tolist(), subsets.tables(cells), strict=True):
         columns, table = by_columns[frozenset(wanted)]
@@ -117,12 +116,23 @@ def tally_of(schema: Schema, marginals: Tables) -> SubsetTally:
     return SubsetTally(subsets, cells=cells)
 
 
-def _check(schema: Schema, columns: tuple[int, ...], table: Floats) -> None:
+def _positions(schema: Schema, columns: Sequence[Hashable]) -> tuple[int, ...]:
+    if isinstance(columns, str) or not isinstance(cast("object", columns), Sequence):
+        raise MarginalError(f"each needs a tuple of columns as its key, not {columns!r}")
+    return tuple(position(column, schema) for column in columns)
+
+
+def _checked(schema: Schema, columns: tuple[int, ...], given: ArrayLike) -> Floats:
     named = f"that of {', '.join(repr(schema.names[column]) for column in columns)}"
     shape = tuple(schema.n_levels[column] for column in columns)
     if len(set(columns)) < max(len(columns), 2):
         raise MarginalError(f"{named} must be of two different columns or more")
+    try:
+        table = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MarginalError(f"{named} must be an array of numbers") from None
     if table.shape != shape:
         raise MarginalError(f"{named} must have shape {shape}, got {table.shape}")
     if not (np.isfinite(table).all() and (table >= 0).all() and table.any()):
         raise MarginalError(f"{named} must be finite, not negative, and not all zero")
+    return table

@@ -158,10 +158,23 @@ def _explicit(choice: Any, schema: Schema, order: int) -> Ints:
     if not all(len(subset) == len(set(subset)) == order for subset in subsets):
         raise SettingError("CTF", "triplets", f"lists of {order} different columns each", choice)
     columns = np.array(sorted({tuple(sorted(subset)) for subset in subsets}), dtype=np.int64).reshape(-1, order)
+    require_connected(columns, schema)
+    return columns
+
+
+def require_connected(columns: Ints, schema: Schema) -> None:
+    """Refuse subsets that say nothing about how some columns hang together with the others.
+
+    Parameters
+    ----------
+    columns
+        (n_subsets, order) the columns of each subset.
+    schema
+        All columns.
+    """
     alone = _not_connected(columns, schema.n_columns)
     if len(alone):
         raise UnconnectedColumnsError([schema.names[int(column)] for column in alone], schema.names[0])
-    return columns
 
 
 def position(column: Any, schema: Schema) -> int:
