@@ -36,6 +36,7 @@ MISTAKES = [
     ["fit", "fine.csv", "--bins", "thirds:3"],
     ["fit", "fine.csv", "--seed", "-1"],
     ["fit", "fine.csv", "--max-rank", "0"],
+    ["fit", "fine.csv", "--max-rank", "1000000000000000"],
     ["fit", "fine.csv", "--n-starts", "0"],
     ["fit", "fine.csv", "--threads", "0"],
     ["fit", "fine.csv", "--encoding", "nonsense"],

@@ -63,6 +63,8 @@ def run(arguments: Sequence[str]) -> int:
         return complain(mistake.format_message())
     except TensorPMFError as mistake:
         return complain(told(mistake))
+    except MemoryError as mistake:
+        return complain(f"there is not enough memory. {mistake}")
     except OSError as mistake:
         return complain(f"{mistake.filename}: {mistake.strerror}." if mistake.filename else str(mistake))
     return code if isinstance(code, int) else 0
