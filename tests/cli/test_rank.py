@@ -52,6 +52,7 @@ def test_ranks_are_a_span_or_a_list(text: str, ranks: list[int]) -> None:
         (["--ranks", "1:x"], "--ranks '1:x' is no list of ranks. Hint: 1:10 and 2,4,8 are lists."),
         (["--ranks", "4:2"], "ranks must be at least one rank"),
         (["-c", "best"], "criterion must be one of"),
+        (["--threads", "0"], "tensorpmf: --threads must be a whole number >= 1, got 0."),
         (["-o", "nowhere/m.pmf"], "there is no such folder"),
     ],
 )
