@@ -324,10 +324,14 @@ class UnsavableError(InputError):
     """A value cannot be written to a model file."""
 
     def __init__(self, where: str, value: object) -> None:
+        from dataclasses import is_dataclass
+
         self.where, self.kind = where, type(value).__qualname__
         super().__init__(
             f"a model file cannot hold {where}: {value!r} is a {self.kind}.",
-            hint="labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, or tuples of these.",
+            hint="name a class of yours to tensorpmf.pmf.document.register first; a result's pmf needs no algorithm."
+            if is_dataclass(value)
+            else "labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, or tuples of these.",
         )
 
 

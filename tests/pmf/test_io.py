@@ -314,6 +314,11 @@ def test_levels_that_cannot_be_saved_are_named() -> None:
         io.to_bytes(pmf)
 
 
+def test_a_class_of_ones_own_is_to_be_registered(tmp_path: Path) -> None:
+    with pytest.raises(UnsavableError, match=r"Hint: name a class of yours to tensorpmf\.pmf\.document\.register"):
+        tp.save(Mine(1), tmp_path / "mine.pmf")
+
+
 @pytest.mark.parametrize("value", [3, "text", {"a": 1}, np.zeros(2), tp.LowRankPMF])
 def test_only_models_are_saved(value: object, tmp_path: Path) -> None:
     with pytest.raises(UnsavableError, match="a model file cannot hold it"):
