@@ -54,10 +54,10 @@ def choose_subsets(
         n_subsets = _how_many(choice, n_columns, order)
     else:
         columns = _explicit(choice, schema, order)
-        check_memory(copies * cells_of(schema.n_levels, columns), max_memory)
+        check_memory(copies * cells_of(schema.n_levels, columns), len(columns), max_memory)
         return Subsets.of(columns, schema.n_levels)
     n_all = comb(n_columns, order)
-    check_memory(copies * n_cells_of_all(schema.n_levels, order) * n_subsets / n_all, max_memory)
+    check_memory(copies * n_cells_of_all(schema.n_levels, order) * n_subsets / n_all, n_subsets, max_memory)
     columns = all_subsets(n_columns, order) if n_subsets == n_all else draw(n_columns, order, n_subsets, seed)
     return Subsets.of(columns, schema.n_levels)
 
@@ -76,10 +76,12 @@ def cells_of(n_levels: Sequence[int], columns: Ints) -> int:
     return int(np.asarray(n_levels, dtype=np.int64)[columns].prod(axis=1).sum())
 
 
-def check_memory(n_numbers: float, max_memory: float) -> None:
-    """Refuse to take more memory than allowed."""
+def check_memory(n_numbers: float, n_subsets: int, max_memory: float) -> None:
+    """Refuse to take more memory than allowed, and tell about how many subsets of this size may be taken."""
     if 8 * n_numbers > max_memory:
-        raise MemoryLimitError("CTF", 8 * n_numbers, max_memory, "look at fewer subsets (triplets=0.25 is a quarter)")
+        n_that_fit = int(n_subsets * max_memory / (8 * n_numbers))
+        remedy = f"look at fewer than these {n_subsets} subsets (triplets={n_that_fit} fit)"
+        raise MemoryLimitError("CTF", 8 * n_numbers, max_memory, remedy if n_that_fit else "merge levels")
 
 
 def all_subsets(n_columns: int, order: int) -> Ints:
