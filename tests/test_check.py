@@ -27,6 +27,15 @@ def test_what_is_not_positive_is_refused(wrong: object) -> None:
         positive_number("VB", "alpha", wrong)
 
 
+def test_what_is_wrong_is_shown_in_one_line_and_cut_short() -> None:
+    with pytest.raises(SettingError) as caught:
+        whole_number("VB", "max_rank", np.arange(10_000).reshape(100, 100), at_least=1)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(SettingError, match="got 'two  words'"):
+        whole_number("VB", "max_rank", "two  words", at_least=1)
+
+
 def test_a_generator_comes_back_and_nothing_else_passes_for_one() -> None:
     rng = np.random.default_rng(3)
     assert generator("sample", rng) is rng

@@ -59,7 +59,7 @@ class SettingError(InputError):
 
     def __init__(self, owner: str, name: str, must: str, got: object) -> None:
         self.owner, self.name, self.must, self.got = owner, name, must, got
-        super().__init__(f"{owner}: {name} must be {must}, got {got!r}.")
+        super().__init__(f"{owner}: {name} must be {must}, got {_brief(got)}.")
 
 
 class NotADistributionError(InputError):
@@ -435,6 +435,12 @@ def listing(items: Iterable[Hashable], most: int = 10) -> str:
 def counted(n: int, thing: str) -> str:
     """``1 column``, ``1,000 columns``."""
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def _brief(thing: object, most: int = 200) -> str:
+    """Return how a thing is written, in one line, cut short when it is long."""
+    text = " ".join(map(str.strip, repr(thing).splitlines()))
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _sized(n_bytes: float) -> str:
