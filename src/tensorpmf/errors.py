@@ -396,7 +396,8 @@ class UnobservedTogetherError(InputError):
         self.columns, self.n_together = tuple(columns), n_together
         super().__init__(
             f"no row observes {listing(columns, 5)} in any subset of {n_together} columns that is looked at.",
-            hint="VB and EM use every observed cell; CTF of a lower order needs fewer columns observed together.",
+            hint="VB and EM use every observed cell"
+            + ("; CTF of a lower order needs fewer columns observed together." if n_together > 2 else "."),
         )
 
 

@@ -208,8 +208,11 @@ def test_incomplete_rows_count_in_every_subset_they_observe(rng: np.random.Gener
     with pytest.raises(UnobservedTogetherError, match="any subset of 3 columns") as caught:
         tp.fit(table_of(codes, truth), CTF(rank=2, order=3))
     assert caught.value.columns == ("x1", "x2", "x3")
-    with pytest.raises(UnobservedTogetherError, match="VB and EM use every observed cell"):
+    with pytest.raises(UnobservedTogetherError, match=r"VB and EM use every observed cell; CTF of a lower order"):
         tp.fit(table_of(codes, truth), CTF(rank=2, order="full"))
+    codes[:, 0] = -1
+    with pytest.raises(UnobservedTogetherError, match=r"VB and EM use every observed cell\.$"):
+        tp.fit(table_of(codes, truth), CTF(rank=2, order=2))
 
 
 @pytest.mark.parametrize("order", [2, 3, "full"])

@@ -35,7 +35,8 @@ class FitResult:
     notes
         What a reader should know, such as a cap that applied.
     starts
-        Final objective of every start, in order; the best one is the one returned.
+        Final objective of every start, in order, or where rows were held out, their mean log-likelihood; the best one
+        is the one returned.
     """
 
     pmf: PMF
