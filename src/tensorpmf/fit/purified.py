@@ -107,8 +107,9 @@ class LPS(Algorithm[LPSState, Slopes]):
     a reducer of your own that does not) none is held out: steps that lower the log-likelihood are taken back, and it
     is climbed to the top.
 
-    A pass costs O(cells x rank⁴ / 4), for complex cores O(cells x rank⁴), whatever the purification. Missing cells are
-    summed out exactly, but cost as much as others. A row of weight two counts like two rows.
+    A pass costs O(cells x rank⁴ / 4), for complex cores O(cells x rank⁴), whatever the purification; memory, some
+    arrays of O(levels of all columns x rank⁴ / 4), at rank 32 a gigabyte for 80 levels. Missing cells are summed out
+    exactly, but cost as much as others. A row of weight two counts like two rows.
 
     Parameters
     ----------
