@@ -367,6 +367,22 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert tp.load(tmp_path / "real.pmf") == model()
 
 
+def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    tp.save(model(), pipe)
+    assert pipe.is_fifo()
+    assert os.read(reader, 1 << 16) == io.to_bytes(model())
+    assert names_in(tmp_path) == ["pipe"]
+    os.close(reader)
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"it cannot be written \(Is a directory\)"):
+        tp.save(model(), tmp_path)
+
+
 def test_the_file_can_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"")
     tp.save(model(), tmp_path / "model.pmf")

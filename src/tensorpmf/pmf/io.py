@@ -34,13 +34,16 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
     model
         What to keep.
     path
-        Where; a file that is there is replaced.
+        Where; a file that is there is replaced, and what is no file, such as a pipe or ``/dev/null``, is written to.
     """
     if not is_dataclass(model):
         raise UnsavableError("it", model)
-    raw = to_bytes(model)
+    raw, target = to_bytes(model), Path(path)
     try:
-        _write_whole(raw, Path(path).resolve())
+        if target.exists() and not target.is_file():
+            target.write_bytes(raw)
+        else:
+            _write_whole(raw, target.resolve())
     except OSError as error:
         raise ModelFileError(str(path), f"it cannot be written ({error.strerror})") from None
 
