@@ -96,6 +96,34 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
     assert not list(tmp_path.glob("*.pmf"))
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "t.csv", "-o", "t.csv"],
+        ["fit", "-o", "link.csv", "t.csv"],
+        ["rank", "t.csv", "-o", "t.csv"],
+        ["recommend", "t.csv", "--save", "t.csv"],
+        ["recommend", "t.csv", "-o", "./t.csv"],
+        ["classify", "m.pmf", "t.csv", "-t", "species", "-o", "t.csv"],
+        ["classify", "m.pmf", "t.csv", "-t", "species", "-o", "m.pmf"],
+        ["impute", "m.pmf", "t.csv", "-o", "t.csv"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_writes_over_what_it_reads(
+    arguments: list[str], call: Callable, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {Path("t.csv"): b"user,species,n\na,setosa,1\nb,,2\n" * 3, Path("m.pmf"): model.read_bytes()}
+    for path, content in files.items():
+        path.write_bytes(content)
+    Path("link.csv").symlink_to("t.csv")
+    done = call(*arguments)
+    assert done.code == 2
+    assert "would be written over what is read. Hint: choose another file to write to." in done.err
+    assert {path: path.read_bytes() for path in files} == files
+
+
 def test_no_arguments_and_help_list_every_command(call: Callable) -> None:
     bare, asked = call(), call("--help")
     assert bare == asked

@@ -14,6 +14,8 @@ from unicodedata import east_asian_width
 
 import click
 
+from tensorpmf.errors import InputError
+
 if TYPE_CHECKING:
     from tensorpmf.fit.run import Progress
 
@@ -21,6 +23,17 @@ BAR_WIDTH = 30
 MOST_LINES = 24
 MOST_LETTERS = 36
 SECONDS_A_REFRESH = 0.1
+
+
+def check_place(output: str | None, *read: str) -> None:
+    """Complain, before any work is done, if there is no place to write to, or if a file that is read is there."""
+    if output is None:
+        return
+    place = Path(output)
+    if not place.resolve().parent.is_dir():
+        raise InputError(f"nothing can be written to {output!r}: there is no such folder.")
+    if any(place.exists() and path.exists() and place.samefile(path) for path in map(Path, read)):
+        raise InputError(f"{output!r} would be written over what is read.", hint="choose another file to write to.")
 
 
 def answer(as_json: bool, document: Any, text: str) -> None:

@@ -8,7 +8,7 @@ import click
 
 from tensorpmf.cli.model import load_pmf
 from tensorpmf.cli.options import json_option, model_argument, output_option, rows_argument
-from tensorpmf.cli.output import Computed, print_rows
+from tensorpmf.cli.output import Computed, check_place, print_rows
 from tensorpmf.cli.rows import coded
 
 
@@ -29,6 +29,7 @@ def command(model: str, rows: str, target: str, proba: bool, output: str | None,
     tensorpmf classify votes.pmf new.csv --target party
     tensorpmf classify votes.pmf new.csv -t party --proba -o parties.csv
     """
+    check_place(output, model, rows)
     pmf = load_pmf(model)
     levels = pmf.schema[target].levels
     prob = pmf.conditional(target, coded(rows, pmf.schema, **reading))

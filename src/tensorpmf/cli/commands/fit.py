@@ -9,10 +9,9 @@ import click
 
 from tensorpmf.cli.codes import INTERRUPTED
 from tensorpmf.cli.options import json_option, seed_option
-from tensorpmf.cli.output import answer, fitting, heading, progress
+from tensorpmf.cli.output import answer, check_place, fitting, heading, progress
 from tensorpmf.cli.table import size_of, table_of, table_options
 from tensorpmf.cli.words import in_options
-from tensorpmf.errors import InputError
 
 if TYPE_CHECKING:
     from tensorpmf.fit.result import FitResult
@@ -53,8 +52,7 @@ def command(
     from tensorpmf.pmf.io import save
 
     path = output or f"{Path(data).name.split('.')[0]}.pmf"
-    if not Path(path).resolve().parent.is_dir():
-        raise InputError(f"the model cannot be written to {path!r}: there is no such folder.")
+    check_place(path, data)
     with progress(fitting) as callback:
         table = table_of(data, **reading)
         result = fit(

@@ -8,7 +8,7 @@ import click
 
 from tensorpmf.cli.model import load_pmf
 from tensorpmf.cli.options import json_option, model_argument, output_option, rows_argument, seed_option
-from tensorpmf.cli.output import Computed, print_rows
+from tensorpmf.cli.output import Computed, check_place, print_rows
 from tensorpmf.cli.rows import cells, coded, opened
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def command(model: str, rows: str, method: str, seed: int, output: str | None, a
     tensorpmf impute votes.pmf holes.csv -o whole.csv
     tensorpmf impute votes.pmf holes.csv --method sample --seed 1
     """
+    check_place(output, model, rows)
     pmf = load_pmf(model)
     table = coded(rows, pmf.schema, **reading)
     source = opened(rows, reading["delimiter"], reading["encoding"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tensorpmf.cli.options import json_option, seed_option
-from tensorpmf.cli.output import answer, heading, progress
+from tensorpmf.cli.output import answer, check_place, heading, progress
 from tensorpmf.cli.table import size_of, table_of, table_options
 from tensorpmf.errors import InputError
 
@@ -60,8 +59,7 @@ def command(
     from tensorpmf.rank.search import select_rank
 
     tried = read_ranks(ranks)
-    if output and not Path(output).resolve().parent.is_dir():
-        raise InputError(f"the model cannot be written to {output!r}: there is no such folder.")
+    check_place(output, data)
     with progress(lambda candidate: f"rank {candidate.rank} fitted") as callback:
         table = table_of(data, **reading)
         selection = select_rank(

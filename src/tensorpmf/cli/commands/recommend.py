@@ -9,7 +9,7 @@ import click
 
 from tensorpmf.cli.model import load_pmf, read_given
 from tensorpmf.cli.options import json_option, output_option, reading_options, seed_option
-from tensorpmf.cli.output import Computed, print_rows
+from tensorpmf.cli.output import Computed, check_place, print_rows
 from tensorpmf.cli.rows import cells, opened
 from tensorpmf.errors import InputError, UnknownLevelError
 
@@ -53,6 +53,8 @@ def command(
     tensorpmf recommend ratings.csv -g Alien=5 -g Brazil=2 --save films.pmf
     tensorpmf recommend films.pmf --given Alien=1
     """
+    for place in (output, save):
+        check_place(place, ratings)
     if users and given:
         raise InputError("--user is for users in the table, --given for somebody new; give one of them.")
     if Path(ratings).suffix == ".pmf":
