@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import re
@@ -185,6 +186,23 @@ def test_ctrl_c_saves_the_best_so_far_and_exits_130(tmp_path: Path) -> None:
     assert child.returncode == 130
     assert "interrupted" in printed
     assert tp.load(tmp_path / "big.pmf").status.name == "INTERRUPTED"
+
+
+def test_a_full_disk_is_told_in_words(call: Callable, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tensorpmf.cli.commands.query.answer", full)
+    done = call("query", model)
+    assert (done.code, done.err) == (2, "tensorpmf: No space left on device.\n")
+
+
+def test_a_closed_stdout_is_no_error(model: Path) -> None:
+    for command in ("sample", "query"):
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" {command} "$1" >&-', PROGRAM, model], check=False, capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reader_that_leaves_early_is_no_error(model: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 import click
@@ -66,7 +68,8 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError as mistake:
         return complain(f"there is not enough memory. {mistake}")
     except OSError as mistake:
-        return complain(f"{mistake.filename}: {mistake.strerror}." if mistake.filename else str(mistake))
+        problem = mistake.strerror or str(mistake)
+        return complain(f"{mistake.filename}: {problem}." if mistake.filename else f"{problem}.")
     return code if isinstance(code, int) else 0
 
 
@@ -77,5 +80,7 @@ def complain(message: str) -> int:
 
 
 def main() -> None:
-    """Run the command line of this process."""
-    sys.exit(run(sys.argv[1:]))
+    """Run the command line of this process; where its stdout was closed, answers go nowhere."""
+    with Path(os.devnull).open("w") as nowhere:
+        sys.stdout = sys.stdout or nowhere
+        sys.exit(run(sys.argv[1:]))
