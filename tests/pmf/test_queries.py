@@ -50,6 +50,12 @@ def test_a_marginal_needs_columns_each_once(pmf: LowRankPMF, names: list[str]) -
         pmf.marginal(1)
 
 
+def test_what_is_known_of_a_column_is_said_once(pmf: LowRankPMF) -> None:
+    with pytest.raises(InputError, match="column 'party' is given twice") as caught:
+        pmf.given({"party": "dem", "stars": 5}, party="rep")
+    assert caught.value.hint == "say once what is known of it."
+
+
 def test_an_unknown_column_is_named_with_the_known_ones(pmf: LowRankPMF) -> None:
     for ask in (pmf.marginal, pmf.expect, pmf.most_likely, lambda name: pmf.given({name: 1})):
         with pytest.raises(UnknownColumnError, match="there is no column 'star'") as caught:

@@ -148,7 +148,10 @@ class PMF(ABC):
         """
         if not isinstance(cast("object", known), Mapping | None):
             raise SettingError("given", "what is known", "a mapping from column names to levels", known)
-        evidence = read_evidence(self.schema, {**(known or {}), **columns})
+        known = known or {}
+        for name in columns.keys() & known.keys():
+            raise InputError(f"column {name!r} is given twice.", hint="say once what is known of it.")
+        evidence = read_evidence(self.schema, {**known, **columns})
         remaining = [ix for ix in range(len(self.schema)) if ix not in evidence or evidence[ix].is_set]
         if not remaining:
             raise InputError("every column is known, so nothing is left to ask.", hint="for P(known), use prob([...]).")
