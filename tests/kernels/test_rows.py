@@ -36,6 +36,12 @@ def test_codes_out_of_range_are_told(codes: list[list[int]], column_ix: int, cod
     )
 
 
+def test_unsigned_codes_do_not_wrap_around_to_missing() -> None:
+    with pytest.raises(CodeOutOfRangeError) as caught:
+        Rows.from_codes(np.array([[2**64 - 1, 0]], dtype=np.uint64), [2, 3])
+    assert caught.value.code == 2**64 - 1
+
+
 @pytest.mark.parametrize(
     ("indptr", "columns", "values", "sentence"),
     [

@@ -84,13 +84,13 @@ class Rows:
         """
         codes = np.asarray(codes)
         levels = tuple(int(n) for n in n_levels)
-        if not np.issubdtype(codes.dtype, np.signedinteger):
-            codes = codes.astype(np.int64)
         if codes.ndim != 2 or codes.shape[1] != len(levels):
             raise InputError(f"codes must have shape (n_rows, {len(levels)}), got {codes.shape}.")
         if len(codes):
             low, high = codes.min(axis=0), codes.max(axis=0)
             _check_range(low, high, levels)
+        if not np.issubdtype(codes.dtype, np.signedinteger):
+            codes = codes.astype(np.int64)
         return cls(levels, codes=codes, weights=_check_weights(weights, len(codes)))
 
     @classmethod
