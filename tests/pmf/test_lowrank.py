@@ -118,6 +118,10 @@ def test_it_owns_its_arrays_and_nobody_can_change_them() -> None:
         pmf.weights[0] = 1
     with pytest.raises(ValueError, match="read-only"):
         pmf.factors[0][0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        pmf.log_tables.log_weights[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        pmf.log_tables.log_factors[0, 0] = 1
     with pytest.raises(ValueError, match="cannot set WRITEABLE"):
         pmf.factors[0].setflags(write=True)
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -123,7 +123,10 @@ class LowRankPMF(PMF):
     def log_tables(self) -> LogTables:
         """Logarithms of the weights and of the factors, as the kernels take them."""
         with np.errstate(divide="ignore"):
-            return LogTables(np.log(self.weights), np.log(stack(self.factors)))
+            log_weights, log_factors = np.log(self.weights), np.log(stack(self.factors))
+        for array in (log_weights, log_factors):
+            array.setflags(write=False)
+        return LogTables(log_weights, log_factors)
 
     # What the queries are made of.
 
