@@ -245,3 +245,17 @@ def test_a_cap_on_the_components_and_a_rank_at_the_cap_are_said() -> None:
     (note,) = tp.fit(paper_table(5, 3_000, 9), tp.VB(max_rank=2)).notes
     assert "VB(max_rank=4)" in note
     assert tp.fit(paper_table(2, 3_000, 9)).notes == ()
+
+
+def test_settings_are_copied_and_compare() -> None:
+    per_level = np.array([1.0, 3.0])
+    by_name, by_position = {"x1": per_level, "x2": [2.0]}, [per_level, 2.0]
+    algorithms = tp.VB(alpha_factors=by_name), tp.VB(alpha_factors=by_position), tp.VB(alpha_factors=per_level)
+    per_level[0] = 9.0
+    by_name["x3"] = [1.0]
+    by_position[1] = 9.0
+    assert algorithms == (
+        tp.VB(alpha_factors={"x1": (1.0, 3.0), "x2": (2.0,)}),
+        tp.VB(alpha_factors=((1.0, 3.0), 2.0)),
+        tp.VB(alpha_factors=np.array([1.0, 3.0])),
+    )

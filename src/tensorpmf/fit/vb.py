@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,7 @@ class VB(Algorithm[VBState, Counts]):
         if self.max_rank is not None:
             whole_number("VB", "max_rank", self.max_rank, at_least=1)
         positive_number("VB", "alpha_weights", self.alpha_weights)
+        object.__setattr__(self, "alpha_factors", _owned(self.alpha_factors))
 
     def runner(self) -> Algorithm[Any, Any]:
         """Return the plain algorithm, or the same with quasi-Newton jumps."""
@@ -271,6 +272,14 @@ class VB(Algorithm[VBState, Counts]):
             first = schema.offsets[schema.ix(self.by)]
             alpha[first : first + schema[self.by].n_levels] = PURE
         return alpha
+
+
+def _owned(alpha: Any) -> Any:
+    """Return a copy of what a caller may still change, sequences and arrays as tuples, so that settings compare."""
+    if isinstance(alpha, Mapping):
+        return {name: _owned(part) for name, part in cast("Mapping[str, Alpha]", alpha).items()}
+    plain = cast("Floats", alpha).tolist() if isinstance(alpha, np.ndarray) else alpha
+    return tuple(map(_owned, cast("Sequence[Alpha]", plain))) if isinstance(plain, list | tuple) else plain
 
 
 def _flat(of_weights: Floats, of_factors: Floats) -> Floats:
