@@ -169,10 +169,19 @@ def test_one_level_one_row_and_an_unobserved_level_are_handled() -> None:
     assert only_level.pmf.prob(np.array([[0, 0]])) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("settings", [{"max_rank": 0}, {"max_rank": 2.5}, {"alpha_weights": 0.0}])
+@pytest.mark.parametrize(
+    "settings", [{"max_rank": 0}, {"max_rank": 2.5}, {"alpha_weights": 0.0}, {"alpha_weights": 1e10}]
+)
 def test_impossible_settings_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(SettingError, match=next(iter(settings))):
         tp.VB(**settings)
+
+
+def test_the_largest_prior_still_gives_the_evidence_of_one_component() -> None:
+    codes = np.array([[0], [0], [1], [0]] * 100)
+    result = tp.fit(tp.CategoricalTable.from_codes(codes, n_levels=[3]), tp.VB(max_rank=1, alpha_factors=1e9))
+    rising = [np.sum(np.log1p(np.arange(n) / alpha)) for n, alpha in ((300, 1e9), (100, 1e9), (400, 3e9))]
+    assert result.objective == pytest.approx(rising[0] + rising[1] - rising[2] - 400 * np.log(3), abs=1e-4)
 
 
 def test_a_prior_for_each_column_by_name_or_position_reaches_the_bound() -> None:
@@ -183,7 +192,7 @@ def test_a_prior_for_each_column_by_name_or_position_reaches_the_bound() -> None
     assert by_name.objective == by_position.objective == by_level.objective != tp.fit(table).objective
     with pytest.raises(UnknownColumnError, match="'x9'"):
         tp.fit(table, tp.VB(alpha_factors={"x9": 1.0}))
-    for wrong in ([1.0, -1.0, 1.0, 1.0, 1.0], [1.0, 2.0], {"x2": [1.0, 2.0]}, "many"):
+    for wrong in ([1.0, -1.0, 1.0, 1.0, 1.0], [1.0, 2.0], {"x2": [1.0, 2.0]}, "many", 1e10, np.nan):
         with pytest.raises(SettingError, match="alpha_factors"):
             tp.fit(table, tp.VB(alpha_factors=wrong))
 

@@ -39,6 +39,9 @@ STEADY = 1e-3
 PURE = 1e-3
 """The prior concentration of levels that share the components among them: small enough that a component keeps its."""
 
+MOST_CERTAIN = 1e9
+"""The largest prior concentration: the bound is a difference of log-Gammas, and those of larger ones round it away."""
+
 Alpha: TypeAlias = float | Sequence[float] | Floats
 """The prior concentration of a column's levels: one number, or one a level."""
 
@@ -135,7 +138,8 @@ class VB(Algorithm[VBState, Counts]):
     def __post_init__(self) -> None:
         if self.max_rank is not None:
             whole_number("VB", "max_rank", self.max_rank, at_least=1)
-        positive_number("VB", "alpha_weights", self.alpha_weights)
+        if positive_number("VB", "alpha_weights", self.alpha_weights) > MOST_CERTAIN:
+            raise SettingError("VB", "alpha_weights", f"at most {MOST_CERTAIN:g}", self.alpha_weights)
         object.__setattr__(self, "alpha_factors", _owned(self.alpha_factors))
 
     def runner(self) -> Algorithm[Any, Any]:
@@ -265,8 +269,9 @@ class VB(Algorithm[VBState, Counts]):
             alpha = np.concatenate([np.broadcast_to(np.asarray(part, dtype=float), n) for part, n in pairs])
         except (TypeError, ValueError):
             alpha = np.array([np.nan])
-        if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-            must = "a number > 0, one a column, or a mapping from column names; or, for a column, one a level"
+        if not ((alpha > 0) & (alpha <= MOST_CERTAIN)).all():
+            number = f"a number > 0 and at most {MOST_CERTAIN:g}"
+            must = f"{number}, one a column, or a mapping from column names; or, for a column, one a level"
             raise SettingError("VB", "alpha_factors", must, self.alpha_factors)
         if self.by is not None:
             first = schema.offsets[schema.ix(self.by)]
