@@ -321,18 +321,20 @@ class ModelFileError(InputError):
 
 
 class UnsavableError(InputError):
-    """A value cannot be written to a model file."""
+    """A value, the model itself or something in it, cannot be written to a model file."""
 
     def __init__(self, where: str, value: object) -> None:
         from dataclasses import is_dataclass
 
         self.where, self.kind = where, type(value).__qualname__
-        super().__init__(
-            f"a model file cannot hold {where}: {value!r} is a {self.kind}.",
-            hint="name a class of yours to tensorpmf.pmf.document.register first; a result's pmf needs no algorithm."
-            if is_dataclass(value)
-            else "labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, or tuples of these.",
-        )
+        what = f"{where}: {value!r} is a {self.kind}" if where else f"a {self.kind}"
+        if where:
+            hint = "labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, or tuples of these."
+        else:
+            hint = "save a fit's result, a PMF or a posterior."
+        if is_dataclass(type(value)) and not type(value).__module__.startswith("tensorpmf."):
+            hint = "name a class of yours to tensorpmf.pmf.document.register first; a result's pmf needs no algorithm."
+        super().__init__(f"a model file cannot hold {what}.", hint=hint)
 
 
 class MemoryLimitError(InputError):

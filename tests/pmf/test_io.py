@@ -255,6 +255,8 @@ PLAIN = {"Schema": {"columns": {"tuple": [{"Column": {"name": "a", "levels": {"t
         {"format": 1, "model": {"os.system": "true"}},
         {"format": 1, "model": {"Status": "FINE"}},
         {"format": 1, "model": {"date": "yesterday"}},
+        {"format": 1, "model": {"Decimal": "one"}},
+        {"format": 1, "model": {"timedelta": "9" * 40}},
         {"format": 1, "model": {"array": "y"}},
         {"format": 1, "model": {"dict": [[{"list": []}, 1]]}},
         {"format": 1, "model": {"Schema": {"rows": 1}}},
@@ -319,10 +321,14 @@ def test_a_class_of_ones_own_is_to_be_registered(tmp_path: Path) -> None:
         tp.save(Mine(1), tmp_path / "mine.pmf")
 
 
-@pytest.mark.parametrize("value", [3, "text", {"a": 1}, np.zeros(2), tp.LowRankPMF])
+TABLE = tp.CategoricalTable.from_codes([[0], [1]])
+
+
+@pytest.mark.parametrize("value", [3, "text", {"a": 1}, np.zeros(2), tp.LowRankPMF, TABLE])
 def test_only_models_are_saved(value: object, tmp_path: Path) -> None:
-    with pytest.raises(UnsavableError, match="a model file cannot hold it"):
+    with pytest.raises(UnsavableError, match=rf"a model file cannot hold a {type(value).__name__}\.") as caught:
         tp.save(value, tmp_path / "x")
+    assert caught.value.hint == "save a fit's result, a PMF or a posterior."
     assert names_in(tmp_path) == []
 
 

@@ -82,7 +82,7 @@ def encode(value: Any, arrays: Arrays, where: str = "") -> Any:
     if issubclass(kind, np.ndarray) and value.dtype.newbyteorder("=") in _STORABLE:
         return _put_aside(value, arrays, where)
     if _class_called(kind.__name__) is not kind:
-        raise UnsavableError(where.lstrip(".") or "it", value)
+        raise UnsavableError(where.lstrip("."), value)
     if issubclass(kind, Enum):
         return {kind.__name__: value.name}
     names = [field.name for field in fields(value) if field.init]

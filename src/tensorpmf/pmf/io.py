@@ -37,7 +37,7 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
         Where; a file that is there is replaced, and what is no file, such as a pipe or ``/dev/null``, is written to.
     """
     if not is_dataclass(model):
-        raise UnsavableError("it", model)
+        raise UnsavableError("", model)
     raw, target = to_bytes(model), Path(path)
     try:
         if target.exists() and not target.is_file():
@@ -113,7 +113,7 @@ def from_bytes(raw: bytes, path: str) -> Any:
         document = json.loads(header["__metadata__"][_KEY])
         readable = document["format"] <= FORMAT
         model = decode(document["model"], load(raw)) if readable else None
-    except (AttributeError, IndexError, KeyError, RecursionError, SafetensorError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, SafetensorError, TypeError, ValueError) as error:
         raise ModelFileError(path, f"what it says makes no model ({error})") from error
     if not readable:
         written = f"its format is {document['format']}, but this version of tensorpmf reads up to {FORMAT}"
