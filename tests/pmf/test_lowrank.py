@@ -193,6 +193,17 @@ def test_it_shows_what_a_person_wants_to_see() -> None:
     assert len(lines) == 10
 
 
+def test_what_it_shows_fits_a_terminal_whatever_names_and_labels_are() -> None:
+    levels = tuple(f"\x1b[31mlabel {ix}\nthat goes on and on" for ix in range(5))
+    schema = Schema((Column("a name\t" + 30 * "long ", levels), Column("short", ("y", "n"))))
+    shown = repr(LowRankPMF(schema, [1.0], [np.full((5, 1), 0.2), [[0.75], [0.25]]]))
+    assert shown.splitlines()[1:] == [
+        r"  a name\tlong long long …  \x1b[31mlabel 0\nthat g… 20%, …",
+        "  short                     y 75%, n 25%",
+    ]
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 class Fixed:
     """A generator that draws one number, whatever is asked."""
 

@@ -15,6 +15,7 @@ from unicodedata import east_asian_width
 import click
 
 from tensorpmf.errors import InputError
+from tensorpmf.table.summary import printable, shortened
 
 if TYPE_CHECKING:
     from tensorpmf.fit.run import Progress
@@ -65,7 +66,7 @@ def bars(shares: Mapping[str, float]) -> str:
       yes  ██████████████████████▌           75.0 %
       no   ███████▌                          25.0 %
     """
-    labels = [_shortened(printable(label)) for label in list(shares)[:MOST_LINES]]
+    labels = [shortened(printable(label), MOST_LETTERS) for label in list(shares)[:MOST_LINES]]
     label_width = max(map(_width, labels))
     lines = [
         f"  {label}{' ' * (label_width - _width(label))}  {_bar(share):<{BAR_WIDTH}}  {100 * share:5.1f} %"
@@ -73,21 +74,6 @@ def bars(shares: Mapping[str, float]) -> str:
     ]
     left = len(shares) - len(lines)
     return "\n".join([*lines, *([f"  … {left} more"] if left else [])])
-
-
-def printable(text: str) -> str:
-    """Return a text without anything that would move the cursor, or worse.
-
-    Examples
-    --------
-    >>> print(printable("line\\nbreak, \\x1b[31mred"))
-    line\\nbreak, \\x1b[31mred
-    """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
 
 
 def _width(text: str) -> int:

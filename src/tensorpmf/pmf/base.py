@@ -19,7 +19,8 @@ from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
 from tensorpmf.pmf.evidence import Known, describe_row, read_evidence
 from tensorpmf.pmf.rows_of import RowsLike, Unknown, blocks_of, read_rows
-from tensorpmf.table.schema import Schema
+from tensorpmf.table.schema import Column, Schema
+from tensorpmf.table.summary import MOST_LETTERS_OF_A_NAME, name_of, printable, shortened
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats
 
@@ -350,17 +351,21 @@ class PMF(ABC):
 
     def __repr__(self) -> str:
         shown = self.schema.columns[:8]
-        width = max(len(column.name) for column in shown)
-        lines = [f"{column.name:{width}}  {self._in_words(column.name)}" for column in shown]
+        width = max(len(name_of(column)) for column in shown)
+        lines = [f"{name_of(column):{width}}  {self._in_words(column, room=76 - width)}" for column in shown]
         more = [f"… {len(self.schema) - len(shown)} more columns"] * (len(self.schema) > len(shown))
         headline = f"{type(self).__name__} of {counted(len(self.schema), 'column')}, {self._parts()}"
         return "\n  ".join([headline, *lines, *more])
 
-    def _in_words(self, column: str, most: int = 4) -> str:
-        prob, levels = self._levels(column, None)[0], self.schema[column].levels
-        likely = np.argsort(-prob, kind="stable")[:most]
-        told = [f"{levels[ix]} {100 * prob[ix]:.3g}%" for ix in likely]
-        return ", ".join(told + ["…"] * (len(levels) > most))
+    def _in_words(self, column: Column, room: int, most: int = 4) -> str:
+        """Tell the likeliest levels, as many as there is room for, one at least."""
+        prob, told = self._levels(column.name, None)[0], list[str]()
+        for ix in np.argsort(-prob, kind="stable")[:most]:
+            level = shortened(printable(str(column.levels[ix])), MOST_LETTERS_OF_A_NAME)
+            told.append(f"{level} {100 * prob[ix]:.3g}%")
+        while len(told) > 1 and len(", ".join([*told, "…"])) > room:
+            told.pop()
+        return ", ".join(told + ["…"] * (column.n_levels > len(told)))
 
     # Steps the queries share.
 

@@ -113,7 +113,16 @@ def from_bytes(raw: bytes, path: str) -> Any:
         document = json.loads(header["__metadata__"][_KEY])
         readable = document["format"] <= FORMAT
         model = decode(document["model"], load(raw)) if readable else None
-    except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, SafetensorError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        RecursionError,
+        SafetensorError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ModelFileError(path, f"what it says makes no model ({error})") from error
     if not readable:
         written = f"its format is {document['format']}, but this version of tensorpmf reads up to {FORMAT}"

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 12
 _MOST_LETTERS = 60
 
+MOST_LETTERS_OF_A_NAME = 24
+"""How much of a column's name is shown to people."""
+
 
 def summary(columns: Sequence[Column], n_rows: int, n_observed: Sequence[int], notes: Sequence[str] = ()) -> str:
     """Return a few lines about a table.
@@ -44,7 +47,7 @@ def described(columns: Sequence[Column], holes: Sequence[str] | None = None) -> 
     """
     shown = columns[:_MOST_COLUMNS]
     fields = [
-        _padded([column.name for column in shown]),
+        _padded([name_of(column) for column in shown]),
         _padded([_counted(column.n_levels, "level") for column in shown]),
         _padded([listed(column.levels, " < " if column.ordered else ", ") for column in shown]),
         ["" for _ in shown] if holes is None else holes[:_MOST_COLUMNS],
@@ -79,9 +82,48 @@ def listed(levels: Sequence[Hashable], separator: str) -> str:
     return separator.join(shown)
 
 
+def printable(text: str) -> str:
+    r"""Return a text without anything that would move the cursor, or worse.
+
+    Parameters
+    ----------
+    text
+        The text.
+
+    Examples
+    --------
+    >>> print(printable("line\nbreak, \x1b[31mred"))
+    line\nbreak, \x1b[31mred
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def shortened(text: str, most_letters: int) -> str:
+    """Return a text, its end left out when it is long.
+
+    Parameters
+    ----------
+    text
+        The text.
+    most_letters
+        How long it may be.
+    """
+    return text if len(text) <= most_letters else text[: most_letters - 1] + "…"
+
+
+def name_of(column: Column) -> str:
+    """Return the name of a column as a line has room for it.
+
+    Parameters
+    ----------
+    column
+        The column.
+    """
+    return shortened(printable(column.name), MOST_LETTERS_OF_A_NAME)
+
+
 def _short(level: Hashable) -> str:
-    text = repr(level)
-    return text if len(text) <= _MOST_LETTERS // 2 else text[: _MOST_LETTERS // 2 - 1] + "…"
+    return shortened(repr(level), _MOST_LETTERS // 2)
 
 
 def _padded(texts: Sequence[str]) -> list[str]:
