@@ -253,7 +253,7 @@ def test_new_rows_may_lack_columns_but_not_have_others() -> None:
     assert schema.encode({"stars": [2], "price": [9]}, columns=["stars"]).n_columns == 3
     with pytest.raises(UnknownColumnError, match="there is no column 'price'") as caught:
         schema.encode({"stars": [2], "price": [9]})
-    assert caught.value.hint == "leave it out with drop=['price']."
+    assert caught.value.hint == "leave it out with drop=['price'], in read_table or schema.encode."
     with pytest.raises(UnknownLevelError) as unknown:
         schema.encode({"stars": [2, 7]})
     assert (unknown.value.column, unknown.value.level, unknown.value.known) == ("stars", 7, (1, 2, 3))

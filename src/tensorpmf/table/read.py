@@ -225,7 +225,8 @@ def _column(schema: Schema, name: str) -> Column:
     try:
         return schema[name]
     except UnknownColumnError:
-        raise UnknownColumnError(name, schema.names, hint=f"leave it out with drop=[{name!r}].") from None
+        hint = f"leave it out with drop=[{name!r}], in read_table or schema.encode."
+        raise UnknownColumnError(name, schema.names, hint=hint) from None
 
 
 def _labels_for_codes(column: Column, factor: Factor) -> Factor:
