@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,12 +99,29 @@ def test_intervals_hold_the_posterior_probability_they_promise() -> None:
     [
         ({"level": 1.0}, "interval: level must be between 0 and 1, got 1.0"),
         ({"level": 0.0}, "interval: level must be between 0 and 1, got 0.0"),
+        ({"level": "95%"}, "interval: level must be a finite number >= 0, got '95%'"),
         ({"n_draws": 1}, "interval: n_draws must be a whole number >= 2, got 1"),
     ],
 )
 def test_settings_of_intervals_are_checked(setting: dict[str, float], sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
         posterior().interval(LowRankPMF.to_dense, **setting)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("party", "interval: query must be a function of a PMF"),
+        (lambda pmf: pmf, "interval: query must be a function to numbers, always as many"),
+        (
+            lambda pmf: [0.0] * int(100 * pmf.weights[0]),
+            "interval: query must be a function to numbers, always as many",
+        ),
+    ],
+)
+def test_what_is_asked_for_an_interval_is_numbers(query: Callable[[LowRankPMF], Any], sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        posterior().interval(query, n_draws=20)
 
 
 @pytest.mark.parametrize(

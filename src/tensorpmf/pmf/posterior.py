@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf._check import generator, whole_number
+from tensorpmf._check import generator, positive_number, whole_number
 from tensorpmf.errors import NotADistributionError, SettingError, counted
 from tensorpmf.kernels.estep import LogTables, log_normaliser
 from tensorpmf.kernels.stacked import column_sums, spread, stack, unstack
@@ -157,12 +157,18 @@ class DirichletPosterior:
         >>> bool(low < 0.3 < high)
         True
         """
-        if not 0 < level < 1:
+        if not callable(query):
+            raise SettingError("interval", "query", "a function of a PMF, such as lambda pmf: pmf.prob(rows)", query)
+        if not 0 < positive_number("interval", "level", level, zero=True) < 1:
             raise SettingError("interval", "level", "between 0 and 1", level)
         n_draws = whole_number("interval", "n_draws", n_draws, at_least=2)
         rng = generator("interval", rng, optional=True)
-        answers = np.array([query(self._drawn(rng)) for _ in range(n_draws)], dtype=np.float64)
-        low, high = np.quantile(answers, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        answers = [query(self._drawn(rng)) for _ in range(n_draws)]
+        try:
+            numbers = np.array(answers, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise SettingError("interval", "query", "a function to numbers, always as many", query) from None
+        low, high = np.quantile(numbers, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return Interval(low, high) if low.ndim else Interval(float(low), float(high))
 
     def variance(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
