@@ -101,3 +101,10 @@ def test_what_is_given_is_no_question(call: Callable, model: Path) -> None:
         )
     either = ["-g", "species=setosa", "-g", "species=virginica"]
     assert call("query", model, *either, "--marginal", "species").code == 0
+
+
+def test_when_all_is_given_no_python_is_hinted_at(call: Callable, model: Path) -> None:
+    schema = tp.load(model).pmf.schema
+    given = [f"--given={column.name}={column.levels[0]}" for column in schema.columns]
+    done = call("query", model, *given)
+    assert (done.code, done.err) == (2, "tensorpmf: every column is known, so nothing is left to ask.\n")

@@ -23,7 +23,7 @@ _SAID = (
     (r"max_iterations", "--max-iterations"),
     (r" or loosen tolerance", ""),
     (r",? or insist with levels=.*\}", ""),
-    (r"\s+Hint: pass values=.*", ""),
+    (r"\s+Hint: (pass values=|for P\(known\)).*", ""),
 )
 """What is said of Python, as a pattern, and what is said instead; where no option does the same, nothing."""
 
