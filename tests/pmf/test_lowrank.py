@@ -145,6 +145,8 @@ def test_what_nearly_sums_to_one_is_normalised_and_stays_as_it_is_when_made_agai
         ([np.inf, 1], FACTORS, "weights", "it sums to inf, not to 1"),
         ([[0.5, 0.5]], FACTORS, "weights", "the shape is (1, 2), not (R,)"),
         ([], FACTORS, "weights", "the shape is (0,), not (R,)"),
+        ("half", FACTORS, "weights", "it is no array of numbers"),
+        ([[0.5], [0.25, 0.25]], FACTORS, "weights", "it is no array of numbers"),
         ([0.5, 0.5], FACTORS[:1], "factors", "there are 1 for 2 columns"),
         ([0.5, 0.5], FACTORS[::-1], "factor of 'x1'", "the shape is (3, 2), not (2, 2)"),
         ([0.5, 0.5], [FACTORS[0], FACTORS[1] * 1.01], "factor of 'x2'", "it sums to 1.01, not to 1"),

@@ -238,7 +238,10 @@ def owned(values: ArrayLike, what: str, shape: tuple[int, ...] | None) -> Floats
     shape
         The shape it must have; any (R,) when not given.
     """
-    copy = np.array(values, dtype=np.float64, order="C")
+    try:
+        copy = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise NotADistributionError(what, "it is no array of numbers") from None
     if not copy.size or (copy.ndim != 1 if shape is None else copy.shape != shape):
         raise NotADistributionError(what, f"the shape is {copy.shape}, not {shape or '(R,)'}")
     copy.setflags(write=False)
