@@ -395,6 +395,13 @@ def test_the_file_can_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
     assert (tmp_path / "model.pmf").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
+def test_a_file_that_is_replaced_is_read_by_no_others_than_before(tmp_path: Path) -> None:
+    tp.save(model(), tmp_path / "model.pmf")
+    (tmp_path / "model.pmf").chmod(0o600)
+    tp.save(posterior(), tmp_path / "model.pmf")
+    assert (tmp_path / "model.pmf").stat().st_mode & 0o777 == 0o600
+
+
 def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="there is no such file"):
         tp.load(tmp_path / "none.pmf")

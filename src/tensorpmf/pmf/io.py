@@ -13,6 +13,7 @@ import secrets
 from dataclasses import is_dataclass
 from hashlib import sha256
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 from tensorpmf.errors import ModelFileError, UnsavableError
@@ -151,6 +152,8 @@ def _write_whole(raw: bytes, target: Path) -> None:
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())
+        if target.exists():
+            part.chmod(S_IMODE(target.stat().st_mode))
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
