@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,19 +15,22 @@ from tensorpmf.errors import InputError, NonFiniteError, NotNumericError, Settin
 from tensorpmf.table.bins import binned_column, n_bins
 
 NUMBERS = st.lists(st.integers(-1000, 1000).map(lambda n: n / 8), min_size=1, max_size=40)
+TIED = st.lists(st.sampled_from([0.0, 0.5, 2.0, 3.0]), min_size=1, max_size=40)
 
 
 def cut(values: object, bins: object, **options: object) -> CategoricalTable:
     return tp.read_table({"x": values}, bins={"x": bins}, **options)
 
 
-@given(NUMBERS, st.integers(1, 6))
+@given(NUMBERS | TIED, st.integers(1, 6))
 def test_quantile_bins_start_at_the_rows_that_quantiles_fall_on(values: list[float], n: int) -> None:
-    """With rows sorted, bin k starts at the first row that has at least k/n of all rows before its value."""
+    """Bin k starts at the first of the sorted rows that has k/n of all rows before its value, or else at the last."""
     table = cut(values, n)
     ranked = sorted(values)
-    starts = {next((v for v in ranked if sum(w < v for w in ranked) * n >= k * len(ranked)), None) for k in range(1, n)}
-    assert set(table.schema["x"].edges) == starts - {None, ranked[0]}
+    starts = {
+        next((v for v in ranked if sum(w < v for w in ranked) * n >= k * len(ranked)), ranked[-1]) for k in range(1, n)
+    }
+    assert set(table.schema["x"].edges) == starts - {ranked[0]}
     assert table.n_levels[0] <= n
 
 
@@ -36,7 +41,7 @@ def test_quantile_bins_without_ties_hold_about_as_many_rows(values: list[int], n
     assert counts.max() - counts.min() <= 1
 
 
-@given(NUMBERS, st.integers(1, 5), st.data())
+@given(NUMBERS | TIED, st.integers(1, 5), st.data())
 def test_a_row_twice_is_a_row_of_weight_two(values: list[float], n: int, data: st.DataObject) -> None:
     times = data.draw(st.lists(st.integers(1, 3), min_size=len(values), max_size=len(values)))
     repeated = cut(np.repeat(values, times), n).schema["x"]
@@ -99,6 +104,30 @@ def test_rows_that_count_nothing_are_cut_all_the_same(how: str) -> None:
 
 def test_ties_make_fewer_bins() -> None:
     assert cut([0] * 60 + list(range(1, 41)), 5).schema["x"].edges == (1, 21)
+
+
+@pytest.mark.parametrize(("values", "edges"), [([0] * 90 + [1, 2, 3], (1,)), ([1, 2, 3] + [9] * 90, (9,))])
+def test_a_value_that_most_rows_have_is_cut_off_at_either_end(values: list[int], edges: tuple[int, ...]) -> None:
+    assert cut(values, 5).schema["x"].edges == edges
+
+
+@pytest.mark.parametrize("how", ["quantile", "width"])
+def test_rows_of_no_weight_move_no_edge(how: str) -> None:
+    weights = [1] * 20 + [0, 0]
+    assert cut([1] + [2] * 19 + [3, 9], (how, 3), weights=weights).schema["x"].edges == (
+        cut([1] + [2] * 19, (how, 3)).schema["x"].edges
+    )
+
+
+def test_long_integers_that_coincide_as_floats_are_cut_too() -> None:
+    assert cut(2**60 + np.arange(100), 4).n_levels == (1,)
+    assert cut(2**60 + 1000 * np.arange(100), 4).n_levels == (4,)
+
+
+@pytest.mark.parametrize("how", [lambda n: n, lambda n: ("quantile", n), lambda n: ("width", n)])
+def test_numbers_of_bins_may_come_from_numpy(how: Callable[[int], object]) -> None:
+    values = list(range(30))
+    assert cut(values, how(np.int64(3))) == cut(values, how(3))
 
 
 def test_labels_have_as_many_digits_as_tell_edges_apart() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import floor, log10
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Colum
     name
         The column's name.
     numbers
-        (n_labels,) distinct finite numbers.
+        (n_labels,) finite numbers.
     mass
         (n_labels,) how often each of them occurs.
     bins
@@ -43,9 +44,10 @@ def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Colum
     >>> column.levels, column.centres
     (('< 20', '[20, 40)', '>= 40'), (18.0, 28.0, 55.5))
     """
-    order = np.argsort(numbers)
-    numbers, mass = numbers[order], mass[order]
-    edges = _understood(bins)[1](numbers, mass)
+    numbers, place = np.unique(numbers, return_inverse=True)  # long integers may coincide as floats
+    mass = np.bincount(place, mass)
+    counts = mass > 0
+    edges = _understood(bins)[1](numbers[counts], mass[counts])
     return Column(
         name,
         levels=_labels(edges),
@@ -60,10 +62,10 @@ def _understood(bins: object) -> tuple[int, Callable[[Floats, Floats], Floats]]:
     match bins:
         case bool():
             pass
-        case int(n) | ("quantile", int(n)) if n >= 1:
-            return n, lambda numbers, mass: _quantiles(numbers, mass, n)
-        case ("width", int(n)) if n >= 1:
-            return n, lambda numbers, mass: _equal_widths(numbers[mass > 0], n)
+        case (Integral() as n) | ("quantile", Integral() as n) if int(n) >= 1:
+            return int(n), lambda numbers, mass: _quantiles(numbers, mass, int(n))
+        case ("width", Integral() as n) if int(n) >= 1:
+            return int(n), lambda numbers, _mass: _equal_widths(numbers, int(n))
         case _:
             edges = _given(bins)
             if edges is not None:
@@ -73,11 +75,11 @@ def _understood(bins: object) -> tuple[int, Callable[[Floats, Floats], Floats]]:
 
 
 def _quantiles(numbers: Floats, mass: Floats, n_bins: int) -> Floats:
-    """Cut at the values below which k/n_bins of the mass lies; every edge is a value, ties give fewer bins."""
+    """Cut at the values below which k/n_bins of the mass lies, or else at the last; ties give fewer bins."""
     below = np.concatenate([[0.0], np.cumsum(mass)[:-1]])
     wanted: Floats = np.arange(1, n_bins) * (mass.sum() / n_bins) * (1 - 1e-12)
-    first = sorted(set(np.searchsorted(below, wanted).tolist()) - {0, len(numbers)})
-    return numbers[np.array(first, dtype=np.int64)]
+    first = np.minimum(np.searchsorted(below, wanted), len(numbers) - 1)
+    return numbers[np.unique(first[first > 0])]
 
 
 def _equal_widths(numbers: Floats, n_bins: int) -> Floats:
