@@ -128,6 +128,11 @@ def test_the_first_line_tells_the_delimiter(path: Path, delimiter: str) -> None:
     assert table.to_columns() == {"a b": [1], "c_d": [2], "e": ["x y"]}
 
 
+def test_delimiters_within_quotes_do_not_count(path: Path) -> None:
+    table = tp.read_table(written(path, '"last, first, title";born\n"Lovelace, Ada, Countess";1815\n'))
+    assert table.to_columns() == {"last, first, title": ["Lovelace, Ada, Countess"], "born": [1815]}
+
+
 @pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "\r"])
 def test_a_delimiter_is_one_character(path: Path, delimiter: str) -> None:
     with pytest.raises(SettingError, match="delimiter must be one character"):
@@ -137,6 +142,7 @@ def test_a_delimiter_is_one_character(path: Path, delimiter: str) -> None:
 def test_other_delimiters_and_endings(tmp_path: Path) -> None:
     assert tp.read_table(written(tmp_path / "a.txt", "a:b\nx:y\n"), delimiter=":").n_columns == 2
     assert tp.read_table(written(tmp_path / "a.tsv", "a,b\tc\nx\ty\n")).schema.names == ("a,b", "c")
+    assert tp.read_table(written(tmp_path / "b.tsv", "a,b\tc\nx,y\tz\n"), delimiter=",").schema.names == ("a", "b\tc")
 
 
 def test_a_file_without_a_header_line(tmp_path: Path) -> None:

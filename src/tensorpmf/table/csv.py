@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from tensorpmf.errors import EmptyFileError, EncodingError, RaggedLineError, Set
 from tensorpmf.table.arrow import factor_of_texts
 from tensorpmf.table.factor import Factor
 from tensorpmf.table.source import Source
+
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 def source_of_csv(
@@ -35,7 +38,8 @@ def source_of_csv(
     names
         What its columns are called, if it has no header line.
     delimiter
-        What separates its values; None takes whichever of comma, semicolon, tab and bar the first line has most of.
+        What separates its values; None takes whichever of comma, semicolon, tab and bar the first line has most of
+        outside quotes.
     encoding
         How it is encoded.
     """
@@ -89,7 +93,7 @@ class _TextFile:
         with self.lines() as lines:
             for n_blank, line in enumerate(lines):
                 if line.strip():
-                    delimiter = delimiter or max(",;\t|", key=line.count)
+                    delimiter = delimiter or max(",;\t|", key=_QUOTED.sub("", line).count)
                     values = next(csv.reader(chain([line], lines), delimiter=delimiter))
                     return _Head(values, delimiter, n_blank, is_all=next(lines, None) is None)
         raise EmptyFileError(self.path)

@@ -28,13 +28,14 @@ def source_of_file(path: Path, names: Sequence[str] | None, delimiter: str | Non
     names
         For a text file that has no header line: what its columns are called.
     delimiter
-        For a text file: what separates its values; None guesses from the first line.
+        For a text file: what separates its values; None guesses from the first line, but ``.tsv`` says it.
     encoding
         For a text file: how it is encoded.
     """
     ending, compression = _checked(path)
     if ending in _TEXT:
-        return source_of_csv(path, compression, names, "\t" if ending == ".tsv" else delimiter, encoding)
+        delimiter = "\t" if ending == ".tsv" and delimiter is None else delimiter
+        return source_of_csv(path, compression, names, delimiter, encoding)
     with _readable(path, "Parquet" if ending in _PARQUET else "Arrow"):
         data = _bytes_of(path, compression)
         return _of_parquet(data, str(path)) if ending in _PARQUET else _of_arrow(data, str(path))

@@ -87,7 +87,7 @@ def read_table(
     names
         What the columns are called in a source without names: an array, rows, a text file that has no header line.
     delimiter
-        What separates the values in a text file; guessed from its first line when not given.
+        What separates the values in a text file; guessed from its first line when not given, a tab in ``.tsv``.
     encoding
         How a text file is encoded.
 
