@@ -218,7 +218,8 @@ class DuplicateCellError(InputError):
     def __init__(self, row: Hashable, column: Hashable, n_duplicates: int) -> None:
         self.row, self.column, self.n_duplicates = row, column, n_duplicates
         super().__init__(
-            f"the cell in row {row!r}, column {column!r} is filled more than once ({n_duplicates} triples too many).",
+            f"the cell in row {row!r}, column {column!r} is filled more than once "
+            f"({counted(n_duplicates, 'triple')} too many).",
             hint="keep one triple for each cell, for example the last one.",
         )
 

@@ -133,6 +133,11 @@ def test_integers_of_any_size_stay_what_they_are() -> None:
     assert tp.read_table({"a": labels[:2]}).schema["a"].levels == (-1, 2**63)
 
 
+def test_integers_of_128_bits_come_from_polars_too() -> None:
+    frame = pl.DataFrame({"a": pl.Series([2**100, None, 1], dtype=pl.Int128), "b": ["x", "y", None]})
+    assert tp.read_table(frame).to_columns() == {"a": [2**100, None, 1], "b": ["x", "y", None]}
+
+
 def test_numpy_scalars_become_python_objects() -> None:
     table = tp.read_table({"a": [np.int64(1), np.int64(2)], "b": [np.str_("x"), np.bool_(True)]})
     kinds = [type(label) for column in table.schema.columns for label in column.levels]
@@ -148,6 +153,7 @@ def test_one_row_by_its_labels() -> None:
     [
         (3, UnknownSourceError, "no table can be made of an object of type int"),
         (["a", "b"], UnknownSourceError, "no table can be made of an object of type list of str"),
+        ([{"a": 1}, ["b"]], UnknownSourceError, "no table can be made of an object of type list of dict and list"),
         (None, UnknownSourceError, "NoneType"),
         ([], NoColumnsError, "the table has no columns"),
         ({}, NoColumnsError, "the table has no columns"),
@@ -225,7 +231,7 @@ def test_stored_entries_of_scipy_arrays_are_labels(kind: type) -> None:
 def test_scipy_arrays_that_make_no_table() -> None:
     with pytest.raises(UnobservedColumnError, match="column 'x2' has no observed value"):
         tp.read_table(sparse.csr_array(np.array([[1, 0]])))
-    with pytest.raises(DuplicateCellError, match="the cell in row 0, column 1 is filled more than once"):
+    with pytest.raises(DuplicateCellError, match=r"row 0, column 1 is filled more than once \(1 triple too many\)"):
         tp.read_table(sparse.coo_array(([1, 2, 3], ([0, 0, 0], [1, 1, 0])), shape=(1, 2)))
     with pytest.raises(NoRowsError):
         tp.read_table(sparse.csr_array((0, 2)))

@@ -105,7 +105,8 @@ def _of_records(rows: Sequence[Any], names: Sequence[str] | None) -> Source:
             keys, lambda ix: Factor.of_objects(str(keys[ix]), [row.get(keys[ix]) for row in rows]), len(rows)
         )
     if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
-        raise UnknownSourceError(f"{type(rows).__name__} of {type(rows[0]).__name__}")
+        kinds = dict.fromkeys(type(row).__name__ for row in rows)
+        raise UnknownSourceError(f"{type(rows).__name__} of {' and '.join(kinds)}")
     n_columns = len(rows[0])
     for number, row in enumerate(rows):
         if len(row) != n_columns:
@@ -180,7 +181,7 @@ def _of_frame(frame: Any) -> Source:
 def _of_narwhals(frame: Any) -> Source:
     """Return the columns of a frame; those of pandas one by one, because Arrow does not take them all.
 
-    Nor are objects in a polars frame for Arrow, which would be given their addresses.
+    Nor does it take all those of polars: it has no integers of 128 bits, and of objects it would get the addresses.
     """
     import narwhals.stable.v2 as nw
     import pyarrow as pa
@@ -189,9 +190,10 @@ def _of_narwhals(frame: Any) -> Source:
         columns = frame.to_pandas()
         names = [str(name) for name in columns.columns]
         return Source.each(names, lambda ix: _factor_of_pandas(names[ix], columns.iloc[:, ix]), len(columns))
-    if any(kind == nw.Object for kind in frame.schema.values()):
+    strange = {nw.Object, nw.Int128, nw.UInt128}
+    if not strange.isdisjoint(frame.schema.values()):
         series = [frame.get_column(name) for name in frame.columns]
-        columns = [each.to_list() if each.dtype == nw.Object else each.to_native() for each in series]
+        columns = [each.to_list() if each.dtype in strange else each.to_native() for each in series]
         return Source.each(frame.columns, lambda ix: factor_of(frame.columns[ix], columns[ix]), len(frame))
     return source_of_arrow(pa.table(frame.to_native()))
 
