@@ -103,6 +103,15 @@ def test_infinite_numbers_are_told(value: float) -> None:
     assert learnt([1.0, value], missing=[np.inf, -np.inf]).levels == (1.0,)
 
 
+def test_integers_that_no_float_holds_are_told() -> None:
+    for bins in (None, 2):
+        with pytest.raises(NonFiniteError, match="column 'x' holds -inf, which is no finite number"):
+            tp.read_table({"x": [1, -(10**400), 2]}, bins=bins)
+    assert learnt([10**400, "a", 1]).levels == (1, 10**400, "a")
+    with pytest.raises(UnknownLevelError):
+        learnt([1, 2, 3], bins={"x": 2}).code(10**400)
+
+
 @pytest.mark.parametrize("values", [range(100), [f"id{n}" for n in range(100)], [n // 2 for n in range(99)] + [99]])
 def test_identifiers_are_told(values: list) -> None:
     with pytest.raises(TooManyLevelsError, match=r"column 'x' has \d+ levels for 100 rows") as caught:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -59,7 +60,7 @@ class Factor:
         if self.labels.dtype.kind in "iuf":
             return self.labels.astype(np.float64)
         if self.labels.dtype.kind == "O" and len(self.labels) and all(map(is_number, self.labels)):
-            return np.array([float(label) for label in self.labels])
+            return np.array(list(map(as_float, self.labels)))
         return None
 
     def mass(self, weights: Floats | None = None) -> Floats:
@@ -163,6 +164,14 @@ def is_hashable(label: object) -> bool:
 def is_number(label: object) -> bool:
     """Whether a label is a number; truth values are none."""
     return isinstance(label, Real | Decimal) and not isinstance(label, bool | np.bool)
+
+
+def as_float(number: Any) -> float:
+    """Return a number as a float; infinity when it is larger than any."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
 
 
 def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -18,7 +18,7 @@ from tensorpmf.errors import (
 )
 from tensorpmf.table.bins import Bins, binned_column, n_bins
 from tensorpmf.table.encode import finite_numbers
-from tensorpmf.table.factor import Factor, is_number, plain
+from tensorpmf.table.factor import Factor, as_float, is_number, plain
 from tensorpmf.table.schema import Column
 from tensorpmf.typing import Floats
 
@@ -124,7 +124,7 @@ def in_order(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
 
 def _rank(label: Any) -> tuple[str, float, str]:
     """Numbers come first and by size, then everything else by type and spelling."""
-    return ("", float(label), "") if is_number(label) else (type(label).__name__, 0.0, str(label))
+    return ("", as_float(label), "") if is_number(label) else (type(label).__name__, 0.0, str(label))
 
 
 def _has_order(labels: Sequence[Hashable]) -> bool:

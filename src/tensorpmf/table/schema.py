@@ -21,7 +21,7 @@ from tensorpmf.errors import (
     UnknownLevelError,
     counted,
 )
-from tensorpmf.table.factor import is_hashable, is_null
+from tensorpmf.table.factor import as_float, is_hashable, is_null
 from tensorpmf.table.summary import described
 from tensorpmf.typing import Floats, Ints
 
@@ -79,7 +79,7 @@ class Column:
         try:
             return self._code_of[label]
         except (KeyError, TypeError):
-            if self.edges is not None and issubclass(type(label), Real) and isfinite(label):
+            if self.edges is not None and issubclass(type(label), Real) and isfinite(as_float(label)):
                 return bisect_right(self.edges, float(label))
             raise UnknownLevelError(self.name, label, self.levels) from None
 
