@@ -219,8 +219,20 @@ def test_weights_in_a_file(path: Path) -> None:
         tp.read_table(written(path, "a,n\nx,1\ny,\n"), weights="n")
     with pytest.raises(WeightError, match="row 0 has nan"):
         tp.read_table(written(path, "a,n\nx,\ny,\n"), weights="n")
-    with pytest.raises(NotNumericError, match="column 'a' holds 'x', which is no number, so it cannot weigh rows"):
-        tp.read_table(path, weights="a")
+    for text in ("a,n\nx,\ny,\n", "a,n\n1,\nx,\n"):  # the culprit is named, not the first
+        with pytest.raises(NotNumericError, match="column 'a' holds 'x', which is no number, so it cannot weigh rows"):
+            tp.read_table(written(path, text), weights="a")
+
+
+def test_what_cannot_be_cut_is_named(path: Path) -> None:
+    with pytest.raises(NotNumericError, match="column 'a' holds 'many', which is no number, so it cannot be cut"):
+        tp.read_table(written(path, "a,b\n1,x\n2.5,y\nmany,z\n"), bins={"a": 2})
+
+
+@pytest.mark.parametrize("marker", [-9, "-9", -9.0])
+def test_a_number_marks_missing_cells_however_it_is_written(path: Path, marker: object) -> None:
+    table = tp.read_table(written(path, "a,b\n-9.0,-9\n2.5,x\n"), missing=[marker])
+    assert table.to_columns() == {"a": [None, 2.5], "b": [None, "x"]}
 
 
 @pytest.mark.parametrize("ending", ["gz", "zst", "bz2", "lz4"])

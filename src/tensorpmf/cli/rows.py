@@ -47,10 +47,10 @@ def cells(source: Source, *, missing: Iterable[str] | None = None) -> list[list[
         for; without, they stay as they are.
     """
     from tensorpmf.table.factor import objects
-    from tensorpmf.table.text import MISSING, typed
+    from tensorpmf.table.text import markers, typed
 
     _, factors = source.load(range(len(source.names)))
     if missing is not None:
-        marks = ["", *(missing or MISSING)]
-        factors = (typed(factor.without(marks) if factor.is_text else factor) for factor in factors)
+        marks = tuple(missing) or None
+        factors = (typed(factor.without(markers(factor, marks)) if factor.is_text else factor) for factor in factors)
     return [factor.spread(objects(factor.labels.tolist()), None).tolist() for factor in factors]

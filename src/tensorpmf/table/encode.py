@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tensorpmf.errors import NonFiniteError, NotNumericError, UnknownLevelError
 from tensorpmf.table.cells import code_type
-from tensorpmf.table.factor import Factor, is_number
+from tensorpmf.table.factor import Factor
 from tensorpmf.table.schema import Column
-from tensorpmf.table.text import typed
+from tensorpmf.table.text import no_number, typed
 from tensorpmf.typing import Codes, Floats
 
 Unknown: TypeAlias = Literal["error", "missing"]
@@ -78,8 +78,7 @@ def finite_numbers(name: str, factor: Factor) -> Floats:
     """
     numbers = factor.numbers
     if numbers is None:
-        wrong = next(label for label in factor.labels.tolist() if not is_number(label))
-        raise NotNumericError(name, wrong, "cannot be cut into bins")
+        raise NotNumericError(name, no_number(factor.labels.tolist()), "cannot be cut into bins")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         raise NonFiniteError(name, float(numbers[wrong[0]]))

@@ -30,7 +30,7 @@ from tensorpmf.table.recode import recoded
 from tensorpmf.table.schema import Column, Schema, check_names, default_names
 from tensorpmf.table.source import Source, factor_of, source_of, source_of_arrow
 from tensorpmf.table.table import CategoricalTable, checked_weights
-from tensorpmf.table.text import MISSING, typed
+from tensorpmf.table.text import markers, no_number, typed
 from tensorpmf.table.triples import cells_of_triples, check_observed, shared_schema
 from tensorpmf.typing import Codes, Floats
 
@@ -67,7 +67,8 @@ def read_table(
         Leave these out.
     missing
         What marks a missing cell, beside null, NaN and, in a text file, nothing at all. In text files these do when not
-        given: ``NA``, ``N/A``, ``NaN``, ``NULL``, ``?`` and some other spellings of them.
+        given: ``NA``, ``N/A``, ``NaN``, ``NULL``, ``?`` and some other spellings of them. A number marks cells of a
+        text file however they are written: -9 also marks ``-9.0``.
     levels
         The levels of some columns, in order. Otherwise they are those that the source declares (categories of pandas,
         Enum of polars, dictionaries of Arrow), or else those that occur, in their natural order.
@@ -115,9 +116,9 @@ def read_table(
         raise SettingError("read_table", "unknown", '"error" or "missing"', unknown)
     if isinstance(source, CategoricalTable):
         return _of_table(source, columns, drop, weights, schema, unknown)
-    markers = _marks(missing)
+    marks = _marks(missing)
     if hasattr(source, "tocoo"):
-        table = _of_sparse(source, names, markers, learner, schema, unknown)
+        table = _of_sparse(source, names, marks, learner, schema, unknown)
         table = _of_table(table, columns, drop, weights, None, unknown)
         if schema is None:
             check_observed(table.schema, table.cells)
@@ -129,7 +130,7 @@ def read_table(
     learner.check_names(chosen)
     position_of = {name: ix for ix, name in enumerate(raw.names)}
     n_rows, raw_factors = raw.load([position_of[name] for name in (*weigher, *chosen)])
-    factors = (factor.without(_markers(factor, markers)) for factor in raw_factors)
+    factors = (factor.without(_markers(factor, marks)) for factor in raw_factors)
     row_weights = checked_weights(_weights_of(weigher[0], next(factors)) if weigher else weights, n_rows)
     if schema is None:
         _check_some(n_rows, chosen, raw.what)
@@ -163,11 +164,11 @@ def encode_batches(
     unknown
         What to do with labels that the schema does not have.
     """
-    markers = _marks(missing)
+    marks = _marks(missing)
     for batch in batches:
         raw = source_of_arrow(batch)
         n_rows, factors = raw.load(range(len(raw.names)))
-        factor_of_name = {name: f.without(_markers(f, markers)) for name, f in zip(raw.names, factors, strict=True)}
+        factor_of_name = {name: f.without(_markers(f, marks)) for name, f in zip(raw.names, factors, strict=True)}
         weigher = None if weights is None else _weights_of(weights, factor_of_name.pop(weights))
         codes = _encoded(schema, factor_of_name.items(), unknown)
         yield CategoricalTable(schema, stacked(schema, codes, n_rows), checked_weights(weigher, n_rows, is_part=True))
@@ -257,7 +258,7 @@ def _of_table(
 def _of_sparse(
     array: Any,
     names: Sequence[str] | None,
-    markers: Sequence[Hashable] | None,
+    marks: Sequence[Hashable] | None,
     learner: Learner,
     schema: Schema | None,
     unknown: Unknown,
@@ -265,7 +266,7 @@ def _of_sparse(
     """Return the table whose labels are the stored entries, zeros too; all columns have the same levels."""
     entries = array.tocoo()
     n_rows, n_columns = entries.shape
-    values = factor_of("values", entries.data).without(markers or ())
+    values = factor_of("values", entries.data).without(marks or ())
     if schema is None:
         _check_some(n_rows, range(n_columns), "the array")
         schema = shared_schema(names or default_names(n_columns), values, learner)
@@ -305,9 +306,7 @@ def _check_some(n_rows: int, columns: Sized, what: str) -> None:
 
 def _markers(factor: Factor, missing: Sequence[Hashable] | None) -> Sequence[Hashable]:
     """Return what marks a missing cell; in a text file, as it is written there."""
-    if factor.is_text:
-        return ["", *(MISSING if missing is None else map(str, missing))]
-    return () if missing is None else missing
+    return markers(factor, missing) if factor.is_text else missing or ()
 
 
 def _weights_of(name: str, factor: Factor) -> Floats:
@@ -315,6 +314,6 @@ def _weights_of(name: str, factor: Factor) -> Floats:
     numbers = factor.numbers
     if numbers is None:
         if factor.n_observed:
-            raise NotNumericError(name, factor.labels.tolist()[0], "cannot weigh rows")
+            raise NotNumericError(name, no_number(factor.labels.tolist()), "cannot weigh rows")
         numbers = np.empty(0)
     return factor.spread(numbers, np.nan)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.table.factor import Factor, objects
+from tensorpmf.table.factor import Factor, is_number, objects
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 """What marks a missing cell in a text file unless the caller says otherwise."""
@@ -16,6 +17,32 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,999})")
 _REAL = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+def markers(factor: Factor, missing: Iterable[Hashable] | None) -> list[str]:
+    """Return those labels of a factor of texts that mark a missing cell.
+
+    Parameters
+    ----------
+    factor
+        The factor.
+    missing
+        What marks one, as it is written or as a number, however that is written; None for the usual ones.
+    """
+    spelt = {"", *(MISSING if missing is None else map(str, missing))}
+    numbers = {number_of(text) for text in spelt} - {None}
+    return [text for text in factor.labels.tolist() if text in spelt or (numbers and number_of(text) in numbers)]
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a text stands for, if it does."""
+    return float(text) if _REAL.fullmatch(text) else None
+
+
+def no_number(labels: Iterable[Hashable]) -> Hashable:
+    """Return the first of several labels, not all numbers, that is none; a text that stands for one rather not."""
+    odd = [label for label in labels if not is_number(label)]
+    return next((label for label in odd if not (isinstance(label, str) and number_of(label) is not None)), odd[0])
 
 
 def typed(factor: Factor) -> Factor:
