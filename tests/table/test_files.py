@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
@@ -43,6 +44,15 @@ def test_parquet_and_arrow_files(tmp_path: Path) -> None:
         assert tp.read_table(path, columns="stars") == READ.select(["stars"]).with_weights(None), path
         with pytest.raises(UnknownColumnError, match="there is no column 'price'"):
             tp.read_table(path, columns=["price"])
+
+
+def test_the_row_labels_that_pandas_writes_are_no_variable(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"size": ["S", "L", None, "S"], "stars": [3.0, None, 1.0, 2.0]}).iloc[[3, 0, 2]]
+    frame.to_parquet(tmp_path / "a.parquet")
+    feather.write_feather(pa.Table.from_pandas(frame), str(tmp_path / "a.feather"))
+    assert parquet.read_schema(tmp_path / "a.parquet").names == ["size", "stars", "__index_level_0__"]
+    for source in (pa.Table.from_pandas(frame), tmp_path / "a.parquet", tmp_path / "a.feather"):
+        assert tp.read_table(source) == tp.read_table(frame)
 
 
 def test_a_path_may_start_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from tensorpmf.errors import DirectoryError, EmptyFileError, MissingFileError, UnknownFormatError, UnreadableFileError
 from tensorpmf.table.csv import source_of_csv
 from tensorpmf.table.factor import Factor
-from tensorpmf.table.source import Source, source_of_arrow
+from tensorpmf.table.source import Source, is_row_label, source_of_arrow
 
 _TEXT = (".csv", ".tsv", ".txt", ".data")
 _PARQUET = (".parquet", ".pq")
@@ -85,12 +85,13 @@ def _of_parquet(data: Any, what: str) -> Source:
     schema = parquet.ParquetFile(data).schema_arrow
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
     file = parquet.ParquetFile(data, read_dictionary=texts)
+    names = [name for name in schema.names if not is_row_label(name)]
 
     def load(positions: Sequence[int]) -> tuple[int, Iterator[Factor]]:
-        table = file.read(columns=[schema.names[ix] for ix in positions])
+        table = file.read(columns=[names[ix] for ix in positions])
         return source_of_arrow(table, ours=frozenset(texts)).load(range(len(positions)))
 
-    return Source(list(schema.names), load, repr(what))
+    return Source(names, load, repr(what))
 
 
 def _of_arrow(data: Any, what: str) -> Source:

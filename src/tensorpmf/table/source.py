@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -224,9 +225,15 @@ def source_of_arrow(table: Any, what: str = "the table", ours: frozenset[str] = 
     ours
         Names of columns whose dictionaries are our own doing.
     """
+    fields = [(ix, field) for ix, field in enumerate(table.schema) if not is_row_label(field.name)]
 
-    def factor(ix: int) -> Factor:
-        field = table.schema.field(ix)
+    def factor(position: int) -> Factor:
+        ix, field = fields[position]
         return factor_of_arrow(field.name, table.column(ix), declared=field.name not in ours and declares(field))
 
-    return Source.each(table.schema.names, factor, table.num_rows, what)
+    return Source.each([field.name for _, field in fields], factor, table.num_rows, what)
+
+
+def is_row_label(name: str) -> bool:
+    """Whether pandas has written the labels of rows, which are no variable, in a column of this name."""
+    return re.fullmatch(r"__index_level_\d+__", name) is not None
