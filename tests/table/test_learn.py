@@ -103,6 +103,12 @@ def test_infinite_numbers_are_told(value: float) -> None:
     assert learnt([1.0, value], missing=[np.inf, -np.inf]).levels == (1.0,)
 
 
+def test_numpy_before_version_2_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(np, "bool")
+    assert learnt([2, True, False]).levels == (2, False, True)
+    assert learnt(np.array([True, False])).levels == (False, True)
+
+
 def test_integers_that_no_float_holds_are_told() -> None:
     for bins in (None, 2):
         with pytest.raises(NonFiniteError, match="column 'x' holds -inf, which is no finite number"):

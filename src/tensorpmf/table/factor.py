@@ -163,7 +163,7 @@ def is_hashable(label: object) -> bool:
 
 def is_number(label: object) -> bool:
     """Whether a label is a number; truth values are none."""
-    return isinstance(label, Real | Decimal) and not isinstance(label, bool | np.bool)
+    return isinstance(label, Real | Decimal) and not isinstance(label, bool | np.bool_)
 
 
 def as_float(number: Any) -> float:

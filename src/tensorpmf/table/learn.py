@@ -114,7 +114,7 @@ def in_order(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:
     >>> in_order([2, 10, 1.5]), in_order(["b", "a"]), in_order(["b", 10, 2])
     ((1.5, 2, 10), ('a', 'b'), (2, 10, 'b'))
     """
-    if _has_order(labels) or all(isinstance(label, str | bool | np.bool) for label in labels):
+    if _has_order(labels) or all(isinstance(label, str | bool | np.bool_) for label in labels):
         try:
             return tuple(sorted(labels))  # type: ignore[type-var]
         except TypeError:  # dates with and without time, with and without zone
