@@ -29,6 +29,11 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
     assert re.search(rf"^\.\. auto(?:class|function|exception):: (?:tensorpmf\.)?{name}$", API, re.MULTILINE)
 
 
+@pytest.mark.parametrize("name", [*tp.__all__, *COMMANDS])
+def test_every_public_name_and_command_is_in_the_changelog(name: str) -> None:
+    assert re.search(rf"`(tensorpmf )?{name}[`(]", (ROOT / "CHANGELOG.md").read_text("utf-8"))
+
+
 @pytest.mark.parametrize("name", tp.__all__)
 def test_every_public_name_has_a_docstring_that_begins_with_one_sentence(name: str) -> None:
     doc = inspect.getdoc(getattr(tp, name))
