@@ -92,6 +92,12 @@ def test_labels_cannot_move_the_cursor_nor_fill_the_line() -> None:
     assert heading("a\x07b").count("a\\x07b") == 1
 
 
+def test_one_question_at_a_time(call: Callable, model: Path) -> None:
+    done = call("query", model, "--marginal", "species", "--expect", "petal width")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "tensorpmf: --marginal and --expect are two questions; ask one at a time.\n"
+
+
 def test_what_is_given_is_no_question(call: Callable, model: Path) -> None:
     for question in ("--marginal", "--expect"):
         done = call("query", model, "--given", "petal width=1.7", question, "petal width")

@@ -27,6 +27,8 @@ def command(model: str, given: tuple[str, ...], marginal: tuple[str, ...], expec
     tensorpmf query votes.pmf --given crime=y --marginal party
     tensorpmf query votes.pmf -g age=18-25 -g age=26-35 -m income -m party
     """
+    if marginal and expect is not None:
+        raise InputError("--marginal and --expect are two questions; ask one at a time.")
     pmf = load_pmf(model)
     known = read_given(pmf.schema, given)
     asked = pmf.given(known) if known else pmf
