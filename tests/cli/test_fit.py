@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import inspect
 from collections.abc import Callable
 from importlib import import_module
@@ -45,6 +46,18 @@ def test_what_is_told_in_words(call: Callable, csv: Path, monkeypatch: pytest.Mo
     assert done.out.splitlines()[0] == "iris.csv: 150 rows × 5 columns, 0.0 % missing"
     assert done.out.splitlines()[-1] == "saved iris.pmf"
     assert Path("iris.pmf").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("2024.01.csv", "2024.01.pmf"), ("a.b.csv.gz", "a.b.pmf"), ("A.CSV", "A.pmf")]
+)
+def test_the_model_is_called_like_the_data(
+    call: Callable, csv: Path, monkeypatch: pytest.MonkeyPatch, name: str, model: str
+) -> None:
+    monkeypatch.chdir(csv.parent)
+    raw = csv.read_bytes()
+    Path(name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+    assert call("fit", name, "--bins", 3).out.splitlines()[-1] == f"saved {model}"
 
 
 def test_options_reach_the_reader(call: Callable, tmp_path: Path) -> None:

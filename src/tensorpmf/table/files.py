@@ -41,6 +41,11 @@ def source_of_file(path: Path, names: Sequence[str] | None, delimiter: str | Non
         return _of_parquet(data, str(path)) if ending in _PARQUET else _of_arrow(data, str(path))
 
 
+def unpacked(path: Path) -> Path:
+    """Return the path without the ending, if any, that tells how the file is compressed."""
+    return path.with_suffix("") if path.suffix.lower() in _COMPRESSIONS else path
+
+
 def _checked(path: Path) -> tuple[str, str | None]:
     """Return the format and the compression that the file's name tells, or say why it is no table."""
     if path.is_dir():
@@ -49,7 +54,7 @@ def _checked(path: Path) -> tuple[str, str | None]:
         siblings = path.parent.iterdir() if path.parent.is_dir() else ()
         raise MissingFileError(str(path), [str(sibling) for sibling in siblings])
     compression = _COMPRESSIONS.get(path.suffix.lower())
-    ending = (path.with_suffix("") if compression else path).suffix.lower()
+    ending = unpacked(path).suffix.lower()
     known = (*_TEXT, *_PARQUET, *_ARROW)
     if ending not in known:
         raise UnknownFormatError(str(path), [*known, *(f".csv{packed}" for packed in _COMPRESSIONS)])

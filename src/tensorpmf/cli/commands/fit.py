@@ -50,8 +50,9 @@ def command(
     from tensorpmf.fit.run import fit
     from tensorpmf.fit.vb import VB
     from tensorpmf.pmf.io import save
+    from tensorpmf.table.files import unpacked
 
-    path = output or f"{Path(data).name.split('.')[0]}.pmf"
+    path = output or f"{unpacked(Path(data)).stem}.pmf"
     check_place(path, data)
     with progress(fitting) as callback:
         table = table_of(data, **reading)
