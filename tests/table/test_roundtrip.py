@@ -135,7 +135,7 @@ def test_batches_have_dictionaries_markers_and_unknown_labels_of_their_own() -> 
 
 
 def test_labels_that_arrow_has_no_type_for() -> None:
-    for levels in ((1, "a"), ("a", b"a"), ((1, 2), "x"), (frozenset(), 1)):
+    for levels in ((1, "a"), ("a", b"a"), ((1, 2), "x"), (frozenset(), 1), (1, 2**70)):
         table = CategoricalTable.from_codes([[0], [1]], schema=Schema((Column("x", levels),)))
         assert table.to_columns() == {"x": list(levels)}
         assert table.to_pandas()["x"].tolist() == list(levels)

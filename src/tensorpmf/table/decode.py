@@ -107,7 +107,7 @@ def _arrow_levels(column: Column) -> Any:
     levels = list(column.levels)
     try:
         array = pa.array(levels)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         array = None
     if array is None or array.to_pylist() != levels:
         raise InputError(
