@@ -146,4 +146,6 @@ class _TextFile:
             message = str(error).splitlines()[0].rstrip(".")
             if "invalid UTF8" in message:
                 raise EncodingError(self.path, self.encoding) from None
+            if "straddling" in message:
+                message = "a line, or a text in quotes, goes on for a megabyte or more; perhaps a quote is not closed"
             raise UnreadableFileError(self.path, "text", message) from None
