@@ -45,7 +45,7 @@ def binned_column(name: str, numbers: Floats, mass: Floats, bins: Bins) -> Colum
     (('< 20', '[20, 40)', '>= 40'), (18.0, 28.0, 55.5))
     """
     numbers, place = np.unique(numbers, return_inverse=True)  # long integers may coincide as floats
-    mass = np.bincount(place, mass)
+    mass = np.bincount(place, mass).astype(np.float64)
     counts = mass > 0
     edges = _understood(bins)[1](numbers[counts], mass[counts])
     return Column(
@@ -79,7 +79,8 @@ def _quantiles(numbers: Floats, mass: Floats, n_bins: int) -> Floats:
     below = np.concatenate([[0.0], np.cumsum(mass)[:-1]])
     wanted: Floats = np.arange(1, n_bins) * (mass.sum() / n_bins) * (1 - 1e-12)
     first = np.minimum(np.searchsorted(below, wanted), len(numbers) - 1)
-    return numbers[np.unique(first[first > 0])]
+    edges: Floats = numbers[np.unique(first[first > 0])]
+    return edges
 
 
 def _equal_widths(numbers: Floats, n_bins: int) -> Floats:
