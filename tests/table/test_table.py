@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import tensorpmf as tp
 from tensorpmf import CategoricalTable, Schema
 from tensorpmf.errors import (
     CodeRangeError,
@@ -196,3 +197,15 @@ def test_every_table_can_be_shown(table: CategoricalTable) -> None:
     lines = repr(table).splitlines()
     assert lines[0].startswith(f"CategoricalTable: {table.n_rows} row")
     assert len(lines) == 1 + table.n_columns
+    assert max(map(len, lines[1:])) <= 80
+
+
+def test_what_a_person_sees_fits_a_terminal() -> None:
+    name, other = "a name that goes on and on and on", "line\nbreak"
+    levels = [f"a long, long, long label {n}" for n in range(5)]
+    source = {name: levels, other: [1, 2, None, 1, 2], "all": ["x" * 70, "y" * 70] * 2 + ["x" * 70]}
+    assert repr(tp.read_table(source)).splitlines()[1:] == [
+        "  a name that goes on and…  5 levels  'a long, l…, …, 'a long, l…",
+        "  line\\nbreak               2 levels  1 < 2                        20 % missing",
+        "  all                       2 levels  'xxxxxxxxx…, 'yyyyyyyyy…",
+    ]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tensorpmf.table.schema import Column
 
 _MOST_COLUMNS = 12
-_MOST_LETTERS = 60
+_TERMINAL = 80
 
 MOST_LETTERS_OF_A_NAME = 24
 """How much of a column's name is shown to people."""
@@ -36,7 +36,7 @@ def summary(columns: Sequence[Column], n_rows: int, n_observed: Sequence[int], n
 
 
 def described(columns: Sequence[Column], holes: Sequence[str] | None = None) -> list[str]:
-    """Return a line about each of the first columns, and one that counts the others.
+    """Return a line about each of the first columns, and one that counts the others; each fits a terminal.
 
     Parameters
     ----------
@@ -46,19 +46,22 @@ def described(columns: Sequence[Column], holes: Sequence[str] | None = None) -> 
         What else the line of each column tells.
     """
     shown = columns[:_MOST_COLUMNS]
-    fields = [
-        _padded([name_of(column) for column in shown]),
-        _padded([_counted(column.n_levels, "level") for column in shown]),
-        _padded([listed(column.levels, " < " if column.ordered else ", ") for column in shown]),
-        ["" for _ in shown] if holes is None else holes[:_MOST_COLUMNS],
-    ]
-    lines = [f"  {'  '.join(line)}".rstrip() for line in zip(*fields, strict=True)]
+    names = _padded([name_of(column) for column in shown])
+    counts = _padded([_counted(column.n_levels, "level") for column in shown])
+    holes = _padded(["" for _ in shown] if holes is None else holes[:_MOST_COLUMNS])
+    taken = [len(fields[0]) + 2 for fields in (names, counts, holes) if shown and fields[0]]
+    levels = _padded([_levels(column, _TERMINAL - 2 - sum(taken)) for column in shown])
+    lines = [f"  {'  '.join(line)}".rstrip() for line in zip(names, counts, levels, holes, strict=True)]
     more = len(columns) - len(shown)
     return [*lines, *([f"  … and {_counted(more, 'more column')}"] if more else [])]
 
 
-def listed(levels: Sequence[Hashable], separator: str) -> str:
-    """Return levels as a text, the middle ones left out when there are many.
+def _levels(column: Column, room: int) -> str:
+    return listed(column.levels, " < " if column.ordered else ", ", room)
+
+
+def listed(levels: Sequence[Hashable], separator: str, room: int) -> str:
+    """Return levels as a text, the middle ones left out, and long ones cut, where there is no room for them.
 
     Parameters
     ----------
@@ -66,20 +69,23 @@ def listed(levels: Sequence[Hashable], separator: str) -> str:
         The levels.
     separator
         What stands between them.
+    room
+        How many letters there is room for.
 
     Examples
     --------
-    >>> listed(("S", "M", "L"), " < "), listed(range(1900, 2000), " < ")
-    ("'S' < 'M' < 'L'", '1900 < 1901 < 1902 < 1903 < 1904 < 1905 < 1906 < 1907 < … < 1999')
+    >>> listed(("S", "M", "L"), " < ", 40), listed(range(1900, 2000), " < ", 40)
+    ("'S' < 'M' < 'L'", '1900 < 1901 < 1902 < 1903 < … < 1999')
     """
-    shown: list[str] = []
-    room = _MOST_LETTERS
-    for level in levels:
-        shown.append(_short(level))
-        room -= len(shown[-1]) + len(separator)
-        if room < 0:
-            return separator.join([*shown[:-1], "…", _short(levels[-1])])
-    return separator.join(shown)
+    most = (room - 1) // 2 - len(separator)
+    texts = [shortened(repr(level), most) for level in levels[:room]]
+    if len(texts) == len(levels) and len(separator.join(texts)) <= room:
+        return separator.join(texts)
+    last = shortened(repr(levels[-1]), most)
+    del texts[len(levels) - 2 :]  # something is left out
+    while len(separator.join([*texts, "…", last])) > room:
+        texts.pop()
+    return separator.join([*texts, "…", last])
 
 
 def printable(text: str) -> str:
@@ -120,10 +126,6 @@ def name_of(column: Column) -> str:
         The column.
     """
     return shortened(printable(column.name), MOST_LETTERS_OF_A_NAME)
-
-
-def _short(level: Hashable) -> str:
-    return shortened(repr(level), _MOST_LETTERS // 2)
 
 
 def _padded(texts: Sequence[str]) -> list[str]:
