@@ -210,6 +210,18 @@ def test_one_marker_needs_no_list_and_is_a_label() -> None:
         tp.read_table({"a": [1, -9, 2]}, missing=[[-9]])
 
 
+@pytest.mark.parametrize("levels", [["S", "L"], {"size": 3}])
+def test_levels_are_given_by_column(levels: object) -> None:
+    with pytest.raises(SettingError, match="levels must be a mapping from column names to their levels, got"):
+        tp.read_table(COLUMNS, levels=levels)
+
+
+@pytest.mark.parametrize("schema", [tp.read_table(COLUMNS), {"size": ["S", "L"]}])
+def test_a_schema_is_a_schema(schema: object) -> None:
+    with pytest.raises(SettingError, match=r"schema must be a Schema, such as table\.schema, got '(Categ|dict)"):
+        tp.read_table(COLUMNS, schema=schema)
+
+
 def test_unknown_is_one_of_two_words() -> None:
     with pytest.raises(SettingError, match='unknown must be "error" or "missing"'):
         tp.read_table(COLUMNS, unknown="ignore")

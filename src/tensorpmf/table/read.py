@@ -109,7 +109,9 @@ def read_table(
     >>> tp.read_table([{"price": 6}, {"size": "XL"}], schema=table.schema, unknown="missing").to_columns()
     {'size': [None, None], 'price': ['[5, 8)', None]}
     """
-    learner = Learner(dict(levels or {}), frozenset(_several(ordered)), bins)
+    if not isinstance(cast("object", schema), Schema | None):
+        raise SettingError("read_table", "schema", "a Schema, such as table.schema", type(schema).__name__)
+    learner = Learner(_levels(levels), frozenset(_several(ordered)), bins)
     if schema is not None or isinstance(source, CategoricalTable):
         learner.check_idle()
     if unknown not in ("error", "missing"):
@@ -287,6 +289,14 @@ def _several(items: Iterable[Item]) -> list[Item]:
     """Return names or labels as a list; a single one may come without a list around it."""
     is_single = isinstance(items, str | bytes) or not hasattr(items, "__iter__")
     return cast("list[Item]", [items] if is_single else list(items))
+
+
+def _levels(levels: Mapping[str, Sequence[Hashable]] | None) -> dict[str, Sequence[Hashable]]:
+    """Return the levels that the caller says some columns have."""
+    try:
+        return {name: tuple(of_one) for name, of_one in (levels or {}).items()}
+    except (AttributeError, TypeError):
+        raise SettingError("read_table", "levels", "a mapping from column names to their levels", levels) from None
 
 
 def _marks(missing: Iterable[Hashable] | None) -> list[Hashable] | None:

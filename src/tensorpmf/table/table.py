@@ -15,6 +15,7 @@ from tensorpmf.errors import (
     InputError,
     NoColumnsError,
     NoRowsError,
+    SettingError,
     TooManyLevelsError,
     UnobservedColumnError,
     WeightError,
@@ -327,9 +328,11 @@ def _schema_of_codes(codes: NDArray[Any], n_levels: Sequence[int] | None, names:
     if n_rows == 0:
         raise NoRowsError()
     names = default_names(n_columns) if names is None else names
-    for what, given in (("names", names), ("numbers of levels", n_levels)):
-        if given is not None and np.shape(given) != (n_columns,):
-            raise InputError(f"there are {n_columns} columns, but {np.size(given)} {what}.")
+    for setting, what, given in (("names", "names", names), ("n_levels", "numbers of levels", n_levels)):
+        if np.ndim(given if given is not None else []) != 1:
+            raise SettingError("from_codes", setting, "a list, one entry a column", given)
+        if given is not None and len(given) != n_columns:
+            raise InputError(f"there are {n_columns} columns, but {len(given)} {what}.")
     if n_levels is not None:
         counts = [whole_number("from_codes", "n_levels", n, at_least=0) for n in n_levels]
     else:
