@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,6 +168,13 @@ def test_edges_may_be_an_array() -> None:
     values = {"x": [1.0, 2.0, 3.0, 4.0, 5.0]}
     assert tp.read_table(values, bins=np.array([2, 4])).schema == tp.read_table(values, bins=[2, 4]).schema
     assert tp.read_table(values, bins={"x": np.array([2, 4])}).schema == tp.read_table(values, bins=[2, 4]).schema
+
+
+def test_decimals_are_cut_as_floats_are() -> None:
+    exact = [Decimal(n) / 4 for n in range(40)]
+    for source in ({"x": [*exact, None]}, pa.table({"x": pa.array([*exact, None], pa.decimal128(6, 2))})):
+        assert tp.read_table(source, bins=3) == cut([*map(float, exact), None], 3)
+    assert cut(exact, 3).schema["x"].code(Decimal("9.75")) == 2
 
 
 def test_a_column_is_cut_or_given_levels() -> None:

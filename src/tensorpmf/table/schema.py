@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from tensorpmf.errors import (
     UnknownLevelError,
     counted,
 )
-from tensorpmf.table.factor import as_float, is_hashable, is_null
+from tensorpmf.table.factor import as_float, is_hashable, is_null, is_number
 from tensorpmf.table.summary import described
 from tensorpmf.typing import Floats, Ints
 
@@ -79,7 +78,7 @@ class Column:
         try:
             return self._code_of[label]
         except (KeyError, TypeError):
-            if self.edges is not None and issubclass(type(label), Real) and isfinite(as_float(label)):
+            if self.edges is not None and is_number(label) and isfinite(as_float(label)):
                 return bisect_right(self.edges, float(label))
             raise UnknownLevelError(self.name, label, self.levels) from None
 
