@@ -62,6 +62,16 @@ class SettingError(InputError):
         super().__init__(f"{owner}: {name} must be {must}, got {_brief(got)}.")
 
 
+class UnknownSettingError(InputError):
+    """A setting was named that an algorithm does not have."""
+
+    def __init__(self, owner: str, name: str, known: Sequence[str]) -> None:
+        self.owner, self.name, self.known = owner, name, tuple(known)
+        super().__init__(
+            f"{owner} has no setting {name!r}. Its settings: {listing(known)}.", hint=_did_you_mean(name, known)
+        )
+
+
 class NotADistributionError(InputError):
     """An array that should hold probabilities, or Dirichlet concentrations, does not."""
 

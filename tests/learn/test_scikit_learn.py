@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tensorpmf as tp
 from tensorpmf import learn
+from tensorpmf.errors import UnknownSettingError
 from tensorpmf.learn import PMFClassifier, PMFDensity, PMFImputer, PMFRecommender
 
 ESTIMATORS = [thing for thing in vars(learn).values() if isinstance(thing, type) and issubclass(thing, BaseEstimator)]
@@ -98,6 +99,21 @@ def test_settings_are_searched(iris: Any) -> None:
     search = GridSearchCV(PMFClassifier(), grid, cv=3).fit(*iris)
     assert search.best_params_["algorithm"] == tp.VB(max_rank=8)
     assert search.best_score_ > 0.9
+
+
+def test_settings_of_the_algorithm_are_searched_by_name(iris: Any) -> None:
+    search = GridSearchCV(PMFClassifier(), {"algorithm__max_rank": [1, 8]}, cv=3).fit(*iris)
+    assert search.best_params_ == {"algorithm__max_rank": 8}
+    assert search.best_estimator_.algorithm == tp.VB(max_rank=8)
+    given = tp.SQUAREM(tp.EM(rank=2))
+    density = PMFDensity(given)
+    assert density.get_params()["algorithm__algorithm__rank"] == 2
+    pipeline = make_pipeline(density).set_params(pmfdensity__algorithm__algorithm__rank=3)
+    assert pipeline[0].algorithm == tp.SQUAREM(tp.EM(rank=3))
+    assert density.set_params(algorithm=tp.EM(), algorithm__rank=4).algorithm == tp.EM(rank=4)
+    assert given == tp.SQUAREM(tp.EM(rank=2))
+    with pytest.raises(UnknownSettingError, match=r"VB has no setting 'max_rnk'[^?]*did you mean 'max_rank'"):
+        PMFImputer().set_params(algorithm__max_rnk=2)
 
 
 def test_ratings_are_cross_validated_as_pairs_and_numbers(rng: np.random.Generator) -> None:

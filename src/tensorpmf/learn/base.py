@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,8 @@ from tensorpmf._check import whole_number
 from tensorpmf.fit.contract import Algorithm
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
+from tensorpmf.fit.vb import VB
+from tensorpmf.learn.settings import changed, settings_of
 from tensorpmf.pmf.base import PMF
 from tensorpmf.table.bins import Bins
 from tensorpmf.table.factor import is_number, objects
@@ -41,6 +43,7 @@ class PMFEstimator(BaseEstimator):
     ----------
     algorithm
         How the joint PMF is learnt, as for :func:`tensorpmf.fit`; variational Bayes if not given, which finds its rank.
+        Its settings can be searched by name, as ``algorithm__max_rank``.
     bins
         How numbers are cut into bins, learnt in ``fit``, as for :func:`tensorpmf.read_table`. ``"auto"`` cuts columns
         of more than 20 different numbers into ten quantile bins, and leaves other numbers as they are. Numbers that
@@ -85,6 +88,35 @@ class PMFEstimator(BaseEstimator):
         self.random_state = random_state
         self.n_threads = n_threads
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name.
+
+        Parameters
+        ----------
+        deep
+            Those of the algorithm as well, as ``algorithm__max_rank`` and the like.
+        """
+        return super().get_params(deep=False) | (settings_of(self._algorithm, "algorithm") if deep else {})
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings; ``algorithm__max_rank=5`` puts another algorithm in the place of the one that is there.
+
+        Parameters
+        ----------
+        **params
+            New values by name.
+        """
+        own = {name: value for name, value in params.items() if not name.startswith("algorithm__")}
+        deep = {name.partition("__")[2]: value for name, value in params.items() if name not in own}
+        super().set_params(**own)
+        if deep:
+            self.algorithm = changed(self._algorithm, deep)
+        return self
+
+    @property
+    def _algorithm(self) -> Algorithm[Any, Any]:
+        return VB() if self.algorithm is None else self.algorithm
+
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -123,7 +155,7 @@ class PMFEstimator(BaseEstimator):
         self.results_ = tuple(
             fit(
                 table,
-                self.algorithm,
+                self._algorithm,
                 seed=int(seed),
                 n_starts=self.n_starts,
                 max_iterations=self.max_iterations,
