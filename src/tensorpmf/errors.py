@@ -429,6 +429,17 @@ class NoLabelError(InputError):
         super().__init__("no row has a label, so there are no classes to learn.", hint="for rows alone use PMFDensity.")
 
 
+class MixedLabelsError(InputError):
+    """Some classes are texts and others are not, so they have no order."""
+
+    def __init__(self, text: str, other: object) -> None:
+        self.text, self.other = text, other
+        super().__init__(
+            f"classes must be all texts or all numbers, but one is {text!r} and another {other!r}.",
+            hint="make texts of all: y.astype(str).",
+        )
+
+
 class NoMixtureError(InputError):
     """Something was asked that only a mixture can answer."""
 

@@ -10,10 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from sklearn.model_selection import KFold, cross_val_score
 
 import tensorpmf as tp
 from tensorpmf.data import Dataset
-from tensorpmf.errors import InputError, NoLabelError, SettingError
+from tensorpmf.errors import InputError, MixedLabelsError, NoLabelError, SettingError
 from tensorpmf.learn import PMFClassifier
 
 Rows = tuple[pd.DataFrame, pd.Series]
@@ -113,6 +114,20 @@ def test_classes_stay_what_they_are(rows: Rows) -> None:
         assert classifier.classes_.dtype == labels.dtype
 
 
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (pd.Series([1, 2, None] * 100, dtype="Int64"), [1, 2]),
+        (pd.Series([True, False, None] * 100, dtype="boolean"), [False, True]),
+        (pl.Series([1, 2, None] * 100), [1, 2]),
+        (pa.chunked_array([[True, False, None] * 100]), [False, True]),
+    ],
+)
+def test_classes_stay_what_they_are_where_some_are_null(rows: Rows, labels: Any, classes: list[Any]) -> None:
+    found = PMFClassifier().fit(rows[0], labels).classes_.tolist()
+    assert [(type(label), label) for label in found] == [(type(label), label) for label in classes]
+
+
 def test_a_feature_may_be_called_like_the_class(rows: Rows) -> None:
     X, y = rows
     classifier = PMFClassifier().fit(X.rename(columns={"a": "party"}), y)
@@ -148,10 +163,22 @@ def test_several_models_answer_by_the_mean_of_their_answers(rows: Rows) -> None:
     assert classifier.rank_ == classifier.result_.rank
 
 
+def test_rows_without_a_class_are_not_scored(rows: Rows) -> None:
+    X, y = rows
+    known = np.arange(300) % 3 > 0
+    classifier, weights = PMFClassifier().fit(X, y.where(known)), np.arange(300.0)
+    assert classifier.score(X, y.where(known)) == np.mean(classifier.predict(X)[known] == y[known])
+    hits = (classifier.predict(X) == y)[known]
+    assert classifier.score(X, y.where(known), weights) == pytest.approx(np.average(hits, weights=weights[known]))
+    assert cross_val_score(PMFClassifier(), X, y.where(known), cv=KFold(3)).min() > 0.8
+
+
 def test_what_cannot_be_learnt_from_is_refused(rows: Rows) -> None:
     X, y = rows
     with pytest.raises(NoLabelError, match="no row has a label"):
         PMFClassifier().fit(X, [None] * 300)
+    with pytest.raises(MixedLabelsError, match="one is 'left' and another 1"):
+        PMFClassifier().fit(X, y.replace("right", 1))
     with pytest.raises(InputError, match="y to be passed"):
         PMFClassifier().fit(X, None)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -7,13 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
-from tensorpmf.errors import InputError, NoLabelError
+from tensorpmf.errors import InputError, MixedLabelsError, NoLabelError
 from tensorpmf.learn.base import PMFEstimator
 from tensorpmf.table.cells import code_type
-from tensorpmf.table.factor import is_null
+from tensorpmf.table.factor import is_null, objects
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats
@@ -74,8 +75,8 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
         while name in features.schema.names:
             name += "_"
         check_consistent_length(X, y)
-        self.target_, labels = name, column_or_1d(y, warn=True)[kept]
-        self.classes_, codes = classes_of(labels)
+        self.target_ = name
+        self.classes_, codes = classes_of(labels_of(y)[kept])
         schema = Schema((*features.schema.columns, Column(name, tuple(self.classes_.tolist()))))
         both = np.column_stack([features.codes, codes.astype(code_type(len(self.classes_)))])
         self._fit(CategoricalTable.from_codes(both, weights=features.row_weights, schema=schema))
@@ -115,9 +116,43 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
         classes: NDArray[Any] = self.classes_[np.argmax(prob, axis=1)]
         return classes
 
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows whose most probable class is theirs; rows whose class is not known do not count.
 
-def classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """Return the classes, sorted, and the code of each label, ``-1`` where there is none.
+        Parameters
+        ----------
+        X
+            (n_rows, n_features) the features, as far as they are known.
+        y
+            (n_rows,) the class of each row; None, NaN and null where it is not known.
+        sample_weight
+            (n_rows,) how much each row counts.
+        """
+        check_consistent_length(X, y, sample_weight)
+        known, labels = known_labels(labels_of(y))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(accuracy_score(labels, self.predict(X)[known], sample_weight=weights))
+
+
+def labels_of(y: Any) -> NDArray[Any]:
+    """Return (n_rows,) labels as an array; of a series that holds nulls one of objects, so that no type is widened.
+
+    Parameters
+    ----------
+    y
+        A series, a list or an array.
+    """
+    import narwhals.stable.v2 as nw
+
+    series = nw.from_native(y, pass_through=True, series_only=True)
+    if isinstance(series, nw.Series) and series.null_count():
+        return objects(series.to_list())
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    return labels
+
+
+def known_labels(labels: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Return (n_rows,) which rows have a label, and theirs.
 
     Parameters
     ----------
@@ -128,7 +163,23 @@ def classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     if not known.any():
         raise NoLabelError()
     seen = labels[known]
-    seen = np.array(seen.tolist()) if seen.dtype == object else seen
+    if seen.dtype == object:
+        example = {isinstance(label, str): label for label in seen.tolist()}
+        if len(example) > 1:
+            raise MixedLabelsError(example[True], example[False])
+        seen = np.array(seen.tolist())
+    return known, seen
+
+
+def classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the classes, sorted, and the code of each label, ``-1`` where there is none.
+
+    Parameters
+    ----------
+    labels
+        (n_rows,) labels; None, NaN and null are none.
+    """
+    known, seen = known_labels(labels)
     assert_all_finite(seen, input_name="y")
     check_classification_targets(seen)
     classes, inverse = np.unique(seen, return_inverse=True)
