@@ -122,6 +122,50 @@ def test_what_is_unknown_is_no_hole() -> None:
     assert imputer.certainty(new)[1].tolist() == [1, 1]
 
 
+SHAPES = pd.DataFrame({"shape": ["round", "square"] * 40, "stars": [1, 3] * 40})
+
+
+@pytest.mark.parametrize(
+    "holey",
+    [
+        pd.DataFrame({"shape": pd.Categorical([None, "round"]), "stars": [3, 1]}, index=[7, 5]),
+        pd.DataFrame({"shape": [np.nan, np.nan], "stars": [3, 1]}),
+        pl.DataFrame({"shape": [None, None], "stars": [3, 1]}),
+        pl.DataFrame({"shape": pl.Series([None, "round"], dtype=pl.Enum(["round"])), "stars": [3, 1]}),
+        pl.DataFrame({"shape": pl.Series([None, "round"], dtype=pl.Categorical), "stars": [3, 1]}),
+    ],
+)
+def test_a_column_without_room_for_what_is_filled_in_gets_another_type(holey: Any) -> None:
+    whole = PMFImputer().fit(SHAPES).transform(holey)
+    assert whole["shape"].to_list() == ["square", "round"]
+    assert not isinstance(holey, pd.DataFrame) or whole.index.equals(holey.index)
+
+
+def test_arrow_columns_that_hold_nothing_are_filled() -> None:
+    table = pa.table({"shape": pa.nulls(2), "stars": [3, 1]})
+    filled = PMFImputer().fit(SHAPES).impute(table, 1)[0].rows
+    assert filled["stars"].equals(table["stars"])
+    assert set(filled["shape"].to_pylist()) <= {"round", "square"}
+
+
+@pytest.mark.parametrize("dtype", [pd.CategoricalDtype([1, 3]), pd.CategoricalDtype([1, 3], ordered=True)])
+def test_the_mean_of_numeric_categories_is_a_number(dtype: Any) -> None:
+    frame = SHAPES.astype({"stars": dtype})
+    frame.loc[:1, "stars"] = None
+    whole = PMFImputer(strategy="expected").fit(frame).transform(frame)
+    assert whole["stars"].dtype == "Float64"
+    assert 1 < whole["stars"][0] < whole["stars"][1] < 3
+    assert PMFImputer().fit(frame).transform(frame)["stars"].dtype == dtype
+
+
+def test_single_precision_stays_single(rng: np.random.Generator) -> None:
+    rows = rng.normal(size=(100, 2)).astype(np.float32)
+    rows[:9, 0] = np.nan
+    filled = PMFImputer().fit(rows).transform(rows)
+    assert filled.dtype == np.float32
+    assert np.array_equal(filled[9:], rows[9:])
+
+
 def test_arrow_tables_come_back_as_arrays_that_can_be_wrapped(columns: Any) -> None:
     table = pa.table(columns)
     imputer = PMFImputer().fit(table)
@@ -142,3 +186,8 @@ def test_complete_rows_come_back_as_a_copy() -> None:
 def test_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(SettingError, match="strategy must be one of"):
         PMFImputer(strategy="mean").fit([[0], [1]])  # type: ignore[arg-type]
+
+
+def test_fewer_than_one_imputation_is_refused() -> None:
+    with pytest.raises(SettingError, match="n_imputations must be a whole number >= 1, got 0"):
+        PMFImputer().fit([[0], [1]]).impute([[0]], 0)

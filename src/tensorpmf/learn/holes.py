@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorpmf.learn.base import is_frame
-from tensorpmf.table.factor import objects
+from tensorpmf.table.factor import is_number, objects
 from tensorpmf.table.source import source_of
 
 
@@ -39,7 +39,10 @@ def filled(rows: Any, holes: NDArray[np.bool_], filling: Callable[[int, NDArray[
     """
     fillings = {ix: filling(ix, holes[:, ix]) for ix in np.flatnonzero(holes.any(axis=0)).tolist()}
     if not is_frame(rows):
-        whole = rows.astype(np.result_type(rows.dtype, *(values.dtype for values in fillings.values())))
+        kinds = {values.dtype for values in fillings.values()}
+        if rows.dtype.kind == "f":  # numbers of any precision go into it
+            kinds = {kind for kind in kinds if kind.kind not in "iuf"}
+        whole = rows.astype(np.result_type(rows.dtype, *kinds))
         for ix, values in fillings.items():
             whole[holes[:, ix], ix] = values
         return whole
@@ -66,12 +69,27 @@ def _refilled(series: Any, holes: NDArray[np.bool_], filling: NDArray[Any]) -> A
     """Return a narwhals series without holes, of its own type unless its type is too narrow for the filling."""
     import narwhals.stable.v2 as nw
 
-    fits = not series.dtype.is_integer() or all(number == int(number) for number in filling.tolist())
-    dtype = series.dtype if fits else nw.Float64()
     values = objects(series.to_list())
     values[holes] = filling
+    dtype = nw.Float64() if all(map(is_number, values.tolist())) else None
+    if _holds(series, filling.tolist()):
+        dtype = series.dtype
     if not series.implementation.is_pandas_like():
         return nw.new_series(series.name, values.tolist(), dtype, backend=series.implementation)
     native = series.to_native()
-    whole = native.astype(object).where(~holes, values).astype(native.dtype if fits else "Float64")
-    return nw.from_native(whole, series_only=True)
+    whole = native.astype(object).where(~holes, values)
+    if dtype is None:
+        return nw.from_native(whole.infer_objects(), series_only=True)
+    return nw.from_native(whole.astype(native.dtype if dtype == series.dtype else "Float64"), series_only=True)
+
+
+def _holds(series: Any, filling: list[Any]) -> bool:
+    """Whether the type of a narwhals series has room for what it is to be filled with."""
+    import narwhals.stable.v2 as nw
+
+    kind, is_pandas = series.dtype, series.implementation.is_pandas_like()
+    if kind.is_numeric():
+        return all(is_number(value) and (not kind.is_integer() or value == int(value)) for value in filling)
+    if kind == nw.Enum or (kind == nw.Categorical and is_pandas):
+        return set(filling) <= set(series.to_native().cat.categories if is_pandas else kind.categories)
+    return bool(kind != nw.Unknown)

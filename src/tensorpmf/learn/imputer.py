@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
+from tensorpmf._check import whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm
 from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState, answers
@@ -41,7 +42,8 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
     """Fill in missing cells from the joint PMF, given the other cells of the row.
 
     Observed cells stay as they are. A number that was cut into bins is filled in as the mean of a bin, or as the
-    expected value. Data frames of pandas and polars come back as such, their columns of the types they had.
+    expected value. Data frames of pandas and polars come back as such, their columns of the types they had unless
+    these have no room for what is filled in: the mean of whole numbers is a real number.
 
     Parameters
     ----------
@@ -142,6 +144,7 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         random_state
             Where randomness comes from; by default the estimator's, and the same imputations every time.
         """
+        n_imputations = whole_number("impute", "n_imputations", n_imputations, at_least=1)
         table = self._coded(X)
         rows = self._checked(X, reset=False)
         holes, rng = holes_of(rows), self._randomness(random_state)
