@@ -85,6 +85,14 @@ def test_numbers_with_holes_are_categories_while_they_are_few(rng: np.random.Gen
     assert classifier.schema_["x0"].levels == (0, 1, 2, 3, 4)
 
 
+def test_masked_cells_are_missing(rng: np.random.Generator) -> None:
+    X, y, hidden = rng.integers(0, 3, (200, 2)), rng.integers(0, 2, 200), rng.random((200, 2)) < 0.3
+    masked, holey = np.ma.array(np.where(hidden, 99, X), mask=hidden), np.where(hidden, np.nan, X)
+    classifier = PMFClassifier().fit(masked, y)
+    assert classifier.schema_["x0"].levels == (0, 1, 2)
+    np.testing.assert_allclose(classifier.predict_proba(masked), PMFClassifier().fit(holey, y).predict_proba(holey))
+
+
 def test_bins_are_learnt_in_fit_and_only_where_there_must_be_some(rng: np.random.Generator) -> None:
     X = pd.DataFrame({"real": rng.normal(size=300), "whole": rng.integers(0, 15, 300), "many": np.arange(300)})
     classifier = PMFClassifier().fit(X, X["real"] > 0)

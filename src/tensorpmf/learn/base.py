@@ -207,7 +207,12 @@ def is_frame(rows: object) -> bool:
 
 
 def plain(rows: Any) -> Any:
-    """Return rows that are no data frame; of a list with texts NumPy would make texts altogether, NaN among them."""
+    """Return rows that are no data frame; of a list with texts NumPy would make texts altogether, NaN among them.
+
+    What a masked array masks is None.
+    """
+    if isinstance(rows, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(rows), None, np.ma.getdata(rows))
     made_text = not hasattr(rows, "__array__") and np.asarray(rows).dtype.kind == "U"
     return np.array(rows, dtype=object) if made_text else rows
 
