@@ -7,7 +7,7 @@ import pytest
 
 import tensorpmf as tp
 from tensorpmf.data import sample_table, synthetic_pmf
-from tensorpmf.errors import NoMixtureError
+from tensorpmf.errors import NoMixtureError, SettingError
 from tensorpmf.learn import PMFDensity
 from tensorpmf.learn.density import mixture
 from tensorpmf.typing import Floats
@@ -55,6 +55,14 @@ def test_odd_rows_stand_out_whatever_cells_are_missing(rng: np.random.Generator)
     assert scores[2:4].min() > 3
     assert scores[4] == 0
     assert density.score_samples([usual])[0] < density.score_samples([usual * hidden])[0]
+
+
+def test_what_a_certain_model_rules_out_is_odd_beyond_measure() -> None:
+    """Two columns that are always equal, half of the time 0, by maximum likelihood: both equal rows surprise alike."""
+    density = PMFDensity(tp.EM(rank=2), n_starts=5).fit([[0, 0], [1, 1]] * 20)
+    assert density.anomaly_score([[0, 0], [1, 1], [0, 1], [0, None]]).tolist() == [0, 0, np.inf, 0]
+    with pytest.raises(SettingError, match="n_draws must be a whole number >= 2, got 1"):
+        density.anomaly_score([[0, 0]], n_draws=1)
 
 
 def test_scores_of_the_models_own_rows_have_mean_zero_and_deviation_one(rows: Floats) -> None:

@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tensorpmf._check import whole_number
 from tensorpmf.errors import NoMixtureError
 from tensorpmf.learn.base import PMFEstimator, RandomState, answers
 from tensorpmf.pmf.average import average
 from tensorpmf.pmf.base import PMF
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.typing import Floats
+
+EQUAL = 1e-9
+"""Surprises closer than this differ by rounding only."""
 
 
 class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, PMFEstimator):
@@ -100,7 +104,8 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         """Return (n_rows,) how odd each row is: how much more it surprises than usual, in standard deviations.
 
         The surprise of a row is minus the logarithm of its probability. What is usual is learnt from rows drawn from
-        the model in which the same cells are missing, so that rows with many and with few holes can be compared.
+        the model in which the same cells are missing, so that rows with many and with few holes can be compared. If all
+        of these surprise alike, a row that surprises more scores infinity.
 
         Parameters
         ----------
@@ -109,13 +114,15 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         n_draws
             How many rows are drawn for comparison.
         """
+        n_draws = whole_number("anomaly_score", "n_draws", n_draws, at_least=2)
         rows, pmf = self._coded(X), self.pmf_
         draws = pmf.sample(n_draws, self._randomness()).codes
         patterns, pattern_ix = np.unique(rows.codes >= 0, axis=0, return_inverse=True)
         usual = np.array([-pmf.log_prob(np.where(seen, draws, -1)) for seen in patterns])
         centre, spread = (figure[pattern_ix.ravel()] for figure in (usual.mean(axis=1), usual.std(axis=1)))
         excess = -pmf.log_prob(rows) - centre
-        return np.asarray(np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 1e-9))
+        beyond = np.where(excess > EQUAL, np.inf, 0.0)  # where all rows drawn are equally probable
+        return np.asarray(np.divide(excess, spread, out=beyond, where=spread > EQUAL))
 
     def sample(self, n_samples: int = 1, *, random_state: RandomState = None) -> NDArray[Any]:
         """Return (n_samples, n_features) new rows; where numbers were cut into bins, the mean of the bin drawn.
