@@ -207,8 +207,19 @@ def test_what_are_no_ratings_is_refused(lines: list[Line]) -> None:
         PMFRecommender().fit([line[:2] for line in lines])
     with pytest.raises(InputError, match="got 1 columns and a y"):
         PMFRecommender().fit(np.zeros((4, 1)), [1, 2, 3, 4])
+    with pytest.raises(InputError, match=r"line 1 is \('u0', 'Alien'\), but all lines must be pairs"):
+        PMFRecommender().fit([lines[0], ("u0", "Alien")])
+    with pytest.raises(NoRowsError):
+        PMFRecommender().fit([], [])
     with pytest.raises(DuplicateCellError):
         PMFRecommender().fit([*lines, lines[0]])
+
+
+def test_what_are_no_pairs_is_refused(recommender: PMFRecommender, lines: list[Line]) -> None:
+    with pytest.raises(InputError, match="line 0 is 'u3', but all lines must be pairs"):
+        recommender.predict(("u3", "Al"))
+    with pytest.raises(InputError, match="expected lines of user and item, got 3 columns"):
+        recommender.predict(lines)
 
 
 def test_ratings_that_are_not_there_are_left_out(lines: list[Line], recommender: PMFRecommender) -> None:

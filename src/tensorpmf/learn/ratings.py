@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 
-from tensorpmf.errors import InputError, NotNumericError, UnknownLevelError
+from tensorpmf.errors import InputError, NotNumericError, UnknownLevelError, counted
 from tensorpmf.learn.base import is_frame
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.table.source import factor_of
@@ -53,9 +53,11 @@ class Triples:
         if hasattr(X, "tocoo"):
             entries = X.tocoo()
             return cls(entries.row.tolist(), entries.col.tolist(), np.asarray(entries.data, dtype=np.float64))
-        columns: list[Any] = columns_of(X) or [[] for _ in range(2 + rated)]
+        columns: list[Any] = columns_of(X) or [[] for _ in range(3 if rated and y is None else 2)]
         if rated and y is None and len(columns) == 3:
             y = columns.pop()
+        if not rated and len(columns) != 2:
+            raise InputError(f"expected lines of user and item, got {counted(len(columns), 'column')}.")
         if len(columns) != 2 or (rated and y is None):
             raise InputError(
                 f"expected lines of user and item, and their ratings, got {len(columns)} columns"
@@ -161,7 +163,14 @@ def columns_of(lines: Any) -> list[Any]:
         return [frame[:, ix].to_list() for ix in range(frame.shape[1])]
     if isinstance(lines, np.ndarray) and lines.ndim == 2:
         return [column.tolist() for column in lines.T]
-    return [list(column) for column in zip(*lines, strict=True)]
+    rows = list(lines)
+    for number, line in enumerate(rows):
+        if isinstance(line, str | bytes) or not hasattr(line, "__len__") or len(line) != len(rows[0]):
+            raise InputError(
+                f"line {number} is {line!r}, but all lines must be pairs of user and item, or all have a rating too.",
+                hint="also a single pair comes in a list: [(user, item)].",
+            )
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def positions(labels: Sequence[Hashable], known: dict[Hashable, int]) -> Ints:
