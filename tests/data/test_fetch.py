@@ -135,6 +135,7 @@ def test_only_the_rows_of_some_files_are_hashed() -> None:
     assert sha256_of(unix, "@data") == sha256_of(windows, "@data")
     assert sha256_of(unix, None) != sha256_of(windows, None)
     assert sha256_of(unix, "@data") != sha256_of(unix.replace(b"1", b"2"), "@data")
+    assert sha256_of(b"<html>not found</html>", "@data") != sha256_of(unix, "@data")  # of something else all counts
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)

@@ -59,6 +59,11 @@ def test_outage_hits_cells_alike_and_leaves_the_others_as_they_were() -> None:
     assert not (whole.codes < 0).any()
 
 
+def test_numbers_of_levels_come_from_anywhere() -> None:
+    assert synthetic_pmf(2, np.int64(3)).schema.n_levels == (3, 3)  # type: ignore[arg-type]
+    assert synthetic_pmf(2, np.array([3, 4])).schema.n_levels == (3, 4)  # type: ignore[arg-type]
+
+
 def test_a_seed_fixes_everything_and_a_generator_moves_on(rng: np.random.Generator) -> None:
     pmf = synthetic_pmf(seed=7)
     assert np.array_equal(pmf.weights, synthetic_pmf(seed=7).weights)
@@ -73,6 +78,10 @@ def test_a_seed_fixes_everything_and_a_generator_moves_on(rng: np.random.Generat
         ({"rank": 0}, "rank"),
         ({"n_levels": 0}, "n_levels"),
         ({"n_levels": [2, 3]}, "n_levels"),
+        ({"n_levels": [2, 3, 4, 5, 0]}, "n_levels"),
+        ({"n_levels": 2.5}, "n_levels"),
+        ({"n_columns": 2.5}, "n_columns"),
+        ({"rank": 1.5}, "rank"),
     ],
 )
 def test_impossible_shapes_are_refused(settings: dict[str, Any], name: str) -> None:
@@ -81,7 +90,9 @@ def test_impossible_shapes_are_refused(settings: dict[str, Any], name: str) -> N
     assert (caught.value.owner, caught.value.name) == ("synthetic_pmf", name)
 
 
-@pytest.mark.parametrize("settings", [{"n_rows": 0}, {"n_rows": 5, "outage": 1.0}, {"n_rows": 5, "outage": -0.1}])
+@pytest.mark.parametrize(
+    "settings", [{"n_rows": 0}, {"n_rows": 2.5}, *({"n_rows": 5, "outage": outage} for outage in (1.0, -0.1, "much"))]
+)
 def test_impossible_samples_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match="sample_table"):
         sample_table(synthetic_pmf(), **settings)

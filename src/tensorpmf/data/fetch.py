@@ -30,7 +30,7 @@ def fetch(source: Source) -> Mapping[str, bytes]:
         Which data set.
     """
     copies = os.environ.get(LOCAL_COPIES)
-    folder = Path(copies) / source.name if copies else kept(source)
+    folder = Path(copies).expanduser() / source.name if copies else kept(source)
     return {file.name: checked(folder / file.name, file, source) for file in source.files}
 
 
@@ -89,9 +89,10 @@ def sha256_of(content: bytes, rows_after: str | None) -> str:
     content
         The file.
     rows_after
-        The line after which hashing begins; ``None`` hashes all bytes as they are.
+        The line after which hashing begins, if there is one like it; ``None`` hashes all bytes as they are.
     """
     if rows_after is not None:
         lines = [line.strip() for line in content.strip().splitlines()]
-        content = b"\n".join(lines[lines.index(rows_after.encode()) + 1 :])
+        head = rows_after.encode()
+        content = b"\n".join(lines[lines.index(head) + 1 :] if head in lines else lines)
     return hashlib.sha256(content).hexdigest()

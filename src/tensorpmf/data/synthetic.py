@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from collections.abc import Iterable
+from typing import Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.schema import Schema
@@ -43,13 +45,12 @@ def synthetic_pmf(
     >>> pmf.rank, pmf.schema.n_levels
     (2, (4, 4, 4))
     """
-    if n_columns < 1:
-        raise SettingError("synthetic_pmf", "n_columns", ">= 1", n_columns)
-    levels = [n_levels] * n_columns if isinstance(n_levels, int) else list(n_levels)
-    if len(levels) != n_columns or min(levels) < 1:
+    n_columns = whole_number("synthetic_pmf", "n_columns", n_columns, at_least=1)
+    rank = whole_number("synthetic_pmf", "rank", rank, at_least=1)
+    each = [n_levels] * n_columns if np.ndim(n_levels) == 0 else list(cast("Iterable[int]", n_levels))
+    if len(each) != n_columns:
         raise SettingError("synthetic_pmf", "n_levels", f"a whole number >= 1, or {n_columns} of them", n_levels)
-    if rank < 1:
-        raise SettingError("synthetic_pmf", "rank", ">= 1", rank)
+    levels = [whole_number("synthetic_pmf", "n_levels", n, at_least=1) for n in each]
     rng = np.random.default_rng(seed)
     weights = rng.uniform(0.3, 1.0, rank)
     factors = [rng.uniform(0.0, 1.0, (n, rank)) for n in levels]
@@ -103,9 +104,8 @@ def sample_table(
     >>> table.n_rows, table.n_columns, round(table.outage, 1)
     (1000, 5, 0.3)
     """
-    if n_rows < 1:
-        raise SettingError("sample_table", "n_rows", ">= 1", n_rows)
-    if not 0 <= outage < 1:
+    n_rows = whole_number("sample_table", "n_rows", n_rows, at_least=1)
+    if positive_number("sample_table", "outage", outage, zero=True) >= 1:
         raise SettingError("sample_table", "outage", "at least 0 and below 1", outage)
     rng = np.random.default_rng(seed)
     states = rng.choice(pmf.rank, size=n_rows, p=pmf.weights)
