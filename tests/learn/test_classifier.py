@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 
 import tensorpmf as tp
 from tensorpmf.data import Dataset
@@ -48,6 +48,17 @@ def test_a_mixture_for_each_class_tells_what_one_of_independent_features_cannot(
     assert by_class.score(X, y) == 1.0
     purity = by_class.pmf_.marginal("odd").factors[0].max(axis=0)  # type: ignore[attr-defined]
     assert (purity > 0.99).all()
+
+
+def test_a_mixture_for_each_class_is_asked_for_whatever_the_class_is_called(rows: Rows) -> None:
+    X, y = rows
+    named, nameless = (PMFClassifier(tp.VB(8, by="class")).fit(X, labels) for labels in (y, y.to_numpy()))
+    np.testing.assert_array_equal(named.predict_proba(X), nameless.predict_proba(X))
+    assert (named.target_, nameless.target_) == ("party", "class")
+    assert named.algorithm == tp.VB(8, by="class")
+    assert cross_val_predict(named, X, y, method="predict_proba").shape == (300, 2)
+    feature = PMFClassifier(tp.VB(8, by="class")).fit(X.rename(columns={"a": "class"}), y)
+    assert (feature.pmf_.marginal("class").factors[0].max(axis=0) > 0.99).all()  # type: ignore[attr-defined]
 
 
 def test_probabilities_are_those_of_the_joint_pmf(rows: Rows) -> None:

@@ -149,13 +149,13 @@ class PMFEstimator(BaseEstimator):
         """How many passes over the rows the fit took."""
         return len(self.result_.trace)
 
-    def _fit(self, table: CategoricalTable) -> None:
+    def _fit(self, table: CategoricalTable, algorithm: Algorithm[Any, Any] | None = None) -> None:
         """Learn the joint PMF of a table, as many times as there are to be models."""
         n_models = whole_number(type(self).__name__, "n_models", self.n_models, at_least=1)
         self.results_ = tuple(
             fit(
                 table,
-                self._algorithm,
+                algorithm or self._algorithm,
                 seed=int(seed),
                 n_starts=self.n_starts,
                 max_iterations=self.max_iterations,

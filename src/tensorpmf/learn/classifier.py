@@ -13,11 +13,15 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from tensorpmf.errors import InputError, MixedLabelsError, NoLabelError
 from tensorpmf.learn.base import PMFEstimator
+from tensorpmf.learn.settings import changed
 from tensorpmf.table.cells import code_type
 from tensorpmf.table.factor import is_null, objects
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats
+
+CLASS = "class"
+"""What ``y`` is called in settings, and in the joint PMF unless it has a name of its own."""
 
 
 class PMFClassifier(ClassifierMixin, PMFEstimator):
@@ -27,7 +31,8 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
     still tell how the features hang together, so a few labelled rows among many are put to good use.
 
     Where classification is all that matters, give every class a mixture of its own and average several models:
-    ``PMFClassifier(VB(100, alpha_factors=0.2, by="class"), n_models=10)``, where ``by`` is the name of ``y``, if any.
+    ``PMFClassifier(VB(100, alpha_factors=0.2, by="class"), n_models=10)``. There ``"class"`` stands for ``y``, whatever
+    its name.
 
     The settings are those of :class:`PMFEstimator`.
 
@@ -71,7 +76,7 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
         if y is None:
             raise InputError("PMFClassifier requires y to be passed, but the target y is None.")
         features, kept = self._learnt(X, sample_weight)
-        name = str(getattr(y, "name", None) or "class")
+        name = str(getattr(y, "name", None) or CLASS)
         while name in features.schema.names:
             name += "_"
         check_consistent_length(X, y)
@@ -79,7 +84,9 @@ class PMFClassifier(ClassifierMixin, PMFEstimator):
         self.classes_, codes = classes_of(labels_of(y)[kept])
         schema = Schema((*features.schema.columns, Column(name, tuple(self.classes_.tolist()))))
         both = np.column_stack([features.codes, codes.astype(code_type(len(self.classes_)))])
-        self._fit(CategoricalTable.from_codes(both, weights=features.row_weights, schema=schema))
+        table = CategoricalTable.from_codes(both, weights=features.row_weights, schema=schema)
+        by_class = getattr(self.algorithm, "by", None) == CLASS and CLASS not in schema.names
+        self._fit(table, changed(self.algorithm, {"by": name}) if by_class else self.algorithm)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
