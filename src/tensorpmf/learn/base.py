@@ -211,7 +211,7 @@ def plain(rows: Any) -> Any:
 
     What a masked array masks is None.
     """
-    if isinstance(rows, np.ma.MaskedArray):
+    if np.ma.isMaskedArray(rows):
         return np.where(np.ma.getmaskarray(rows), objects([None]), np.ma.getdata(rows))
     made_text = not hasattr(rows, "__array__") and np.asarray(rows).dtype.kind == "U"
     return np.array(rows, dtype=object) if made_text else rows

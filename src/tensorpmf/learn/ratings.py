@@ -161,7 +161,7 @@ def columns_of(lines: Any) -> list[Any]:
 
         frame = nw.from_native(lines, eager_only=True)
         return [frame[:, ix].to_list() for ix in range(frame.shape[1])]
-    if isinstance(lines, np.ndarray) and lines.ndim == 2:
+    if getattr(lines, "ndim", 1) == 2:
         return [column.tolist() for column in lines.T]
     rows = list(lines)
     for number, line in enumerate(rows):
