@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import tensorpmf as tp
 from tensorpmf.data import Dataset, load_dataset
 from tensorpmf.data.preprocess import RATINGS, TABLES
-from tensorpmf.errors import UnknownDatasetError
+from tensorpmf.errors import SettingError, UnknownDatasetError
 
 CREDIT = b"""\
 b,30.83,0,u,g,w,v,1.25,t,t,01,f,g,00202,0,+
@@ -90,6 +91,13 @@ def test_bins_are_learnt_from_the_training_rows_alone() -> None:
     assert test.schema == train.schema
     assert test.to_columns()["petal width"] == [train.schema["petal width"].levels[-1]] * 3
     assert dataset.table.schema["petal width"].edges != edges
+
+
+@pytest.mark.parametrize("train", [[], [2], [True], 0.8])
+def test_a_split_that_cannot_be_is_refused(train: Any) -> None:
+    raw = TABLES["credit"]({"crx.data": CREDIT})
+    with pytest.raises(SettingError, match="train must be positions, or a mask, of some of the 2 entries"):
+        Dataset("credit", "", "", "", "", raw).split(train)
 
 
 def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:

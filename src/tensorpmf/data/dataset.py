@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tensorpmf.data.fetch import fetch
 from tensorpmf.data.preprocess import RATINGS, TABLES, Ratings, Raw
 from tensorpmf.data.sources import SOURCES
-from tensorpmf.errors import UnknownDatasetError
+from tensorpmf.errors import SettingError, UnknownDatasetError
 from tensorpmf.table.table import CategoricalTable
 
 
@@ -78,7 +78,11 @@ class Dataset:
             Positions, or a mask, of the rows (of MovieLens: the ratings) to train with.
         """
         chosen = np.zeros(self.n_entries, dtype=bool)
-        chosen[np.asarray(train)] = True
+        try:
+            chosen[np.asarray(train)] = True
+        except IndexError:
+            must = f"positions, or a mask, of some of the {self.n_entries} entries"
+            raise SettingError("split", "train", must, train) from None
         training = self.raw.tabulated(np.flatnonzero(chosen))
         return training, self.raw.tabulated(np.flatnonzero(~chosen), training.schema)
 
