@@ -21,7 +21,7 @@ from tensorpmf.data import load_dataset, sample_table, synthetic_pmf
 
 SETTINGS = [(10_000, 5, 0.0), (100_000, 5, 0.0), (100_000, 15, 0.0), (100_000, 10, 0.5)]
 REAL = ["votes", "movielens_1m"]
-N_SPLITS = 5
+N_SPLITS = 20
 
 Case = tuple[str, int, tp.CategoricalTable, int | None, Callable[[tp.FitResult], float]]
 
