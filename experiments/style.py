@@ -31,6 +31,9 @@ COLOURS = {
 }
 """The order in which methods are drawn, and their colours."""
 
+NO_RANK = ("TN-ValErr",)
+"""A tensor network's bond dimension is no number of components."""
+
 MARKERS = dict(zip(COLOURS, "osv^Dd<>PXh.", strict=True))
 
 
@@ -62,7 +65,7 @@ def lines(axes: Axes, summary: Summary, x: str, measure: str, **where: Any) -> N
     names = methods(summary)
     for place, name in enumerate(names):
         xs, means, spreads = summary.line(x, measure, method=name, **where)
-        if not xs:
+        if not xs or (measure == "found_rank" and name in NO_RANK):
             continue
         look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "markersize": 4, "linewidth": 1.3}
         look |= {"label": name, "zorder": 3 if name == "VB-PMF" else 2}

@@ -21,5 +21,5 @@ def draw(summary: Summary) -> Figure:
             frame(upper, f"R = {rank}: rank found, {told}", ylim=(0, float(rank) + 6), xlabel="outage p")
             lines(lower, summary, "outage", "kld", tensor=tensor, rank=rank)
             frame(lower, f"R = {rank}: mean KLD, {told}", yscale="log", xlabel="outage p")
-    legend(figure, axes[0, 0])
+    legend(figure, axes[1, 0])
     return figure
