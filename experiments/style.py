@@ -71,7 +71,7 @@ def lines(axes: Axes, summary: Summary, x: str, measure: str, **where: Any) -> N
         look |= {"label": name, "zorder": 3 if name == "VB-PMF" else 2}
         if measure == "found_rank":
             beside = 0.02 * (place - len(names) / 2)
-            shown = np.multiply(xs, 1 + beside) if min(xs) > 0 else np.add(xs, beside * max(xs))
+            shown = np.multiply(xs, 1 + beside) if min(xs) > 0 else np.add(xs, 0.3 * beside * max(xs))
             axes.errorbar(shown, means, spreads, capsize=2, elinewidth=0.8, **look)
         else:
             axes.plot(xs, means, **look)
