@@ -5,7 +5,9 @@ A caller's mistake raises a :class:`TensorPMFError`; an impossible state inside 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import re
+from collections.abc import Generator, Hashable, Iterable, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -13,7 +15,7 @@ class TensorPMFError(Exception):
     """Base of every error this library raises on purpose."""
 
     def __init__(self, sentence: str, *, hint: str | None = None) -> None:
-        self.hint = hint
+        self.sentence, self.hint = sentence, hint
         super().__init__(sentence if hint is None else f"{sentence}\n  Hint: {hint}")
 
 
@@ -448,6 +450,38 @@ class NoMixtureError(InputError):
         super().__init__(
             f"a {kind} is no mixture, so its rows belong to no components.", hint="fit with VB, EM or CTF instead."
         )
+
+
+@contextmanager
+def hints_said(words: Sequence[tuple[str, str]]) -> Generator[None]:
+    """Say hints in other words, for callers who do not have the arguments that these name.
+
+    Parameters
+    ----------
+    words
+        What is said, as a pattern, and what is said instead.
+
+    Examples
+    --------
+    >>> with hints_said([("with drop=.*", "of the frame.")]):
+    ...     raise UnobservedColumnError("age")
+    Traceback (most recent call last):
+    tensorpmf.errors.UnobservedColumnError: column 'age' has no observed value.
+      Hint: leave it out of the frame.
+    """
+    try:
+        yield
+    except TensorPMFError as error:
+        if error.hint is not None:
+            TensorPMFError.__init__(error, error.sentence, hint=reworded(error.hint, words))
+        raise
+
+
+def reworded(text: str, words: Sequence[tuple[str, str]]) -> str:
+    """Return a text in which patterns are replaced, one after the other."""
+    for pattern, instead in words:
+        text = re.sub(pattern, instead, text)
+    return text
 
 
 def listing(items: Iterable[Hashable], most: int = 10) -> str:

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 
 import tensorpmf as tp
 from tensorpmf.data import Dataset
-from tensorpmf.errors import InputError, MixedLabelsError, NoLabelError, SettingError
+from tensorpmf.errors import InputError, MixedLabelsError, NoLabelError, SettingError, TensorPMFError
 from tensorpmf.learn import PMFClassifier
 
 Rows = tuple[pd.DataFrame, pd.Series]
@@ -48,6 +48,24 @@ def test_a_mixture_for_each_class_tells_what_one_of_independent_features_cannot(
     assert by_class.score(X, y) == 1.0
     purity = by_class.pmf_.marginal("odd").factors[0].max(axis=0)  # type: ignore[attr-defined]
     assert (purity > 0.99).all()
+
+
+@pytest.mark.parametrize(
+    ("odd", "hint"),
+    [
+        ([None] * 60, "leave it out of X."),
+        ([f"t{ix}" for ix in range(60)], "leave it out of X, or insist by making it categorical."),
+        (list(range(60)), "leave it out of X, cut it with bins={'odd': 10}, or insist by making it categorical."),
+        ([np.inf, 1.0] * 30, "replace it, by NaN if it is to be missing."),
+    ],
+)
+def test_hints_name_what_a_classifier_takes(rows: Rows, odd: list[Any], hint: str) -> None:
+    X, y = rows[0][:60], rows[1][:60]
+    with pytest.raises(TensorPMFError) as caught:
+        PMFClassifier(bins=None).fit(X.assign(odd=odd), y)
+    assert caught.value.hint == hint
+    texts = X.assign(odd=pd.Categorical([f"t{ix}" for ix in range(60)]))
+    assert PMFClassifier().fit(texts, y).schema_["odd"].n_levels == 60
 
 
 def test_a_mixture_for_each_class_is_asked_for_whatever_the_class_is_called(rows: Rows) -> None:

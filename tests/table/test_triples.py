@@ -17,6 +17,7 @@ from tensorpmf.errors import (
     InputError,
     LengthError,
     NoRowsError,
+    TensorPMFError,
     UnhashableLevelError,
     UnknownColumnError,
     UnknownLevelError,
@@ -51,6 +52,23 @@ def test_triples_in_any_order_give_the_same_table(cells: dict[tuple[int, int], i
     for row in {row for row, _ in cells}:
         for column in {column for _, column in cells}:
             assert columns[str(column)][table.row_labels.index(row)] == cells.get((row, column))
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        ([f"v{ix % 30}" for ix in range(40)], "insist with levels=[...]."),
+        ([ix % 30 for ix in range(40)], "cut it with bins=10, or insist with levels=[...]."),
+        ([ix / 7 for ix in range(40)], "cut it into bins: bins=10."),
+        ([float("inf"), *range(39)], "replace it first."),
+        ([None, 1] * 20, "leave its triples out."),
+    ],
+)
+def test_hints_name_what_from_triples_takes(values: list[object], hint: str) -> None:
+    with pytest.raises(TensorPMFError) as caught:
+        CategoricalTable.from_triples(range(40), [0, 1] * 20, values)
+    assert caught.value.hint == hint
+    assert str(caught.value).endswith(f"Hint: {hint}")
 
 
 def test_levels_may_be_declared_or_cut() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from tensorpmf.errors import SettingError, TensorPMFError
+from tensorpmf.errors import SettingError, TensorPMFError, reworded
 
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (
     "bins", "criterion", "delimiter", "encoding", "max_iterations", "max_rank", "missing", "n_starts", "ranks", "seed",
@@ -36,9 +34,7 @@ def in_options(text: str) -> str:
     >>> in_options("leave it out with drop=['id'], or cut it with bins={'id': 10}.")
     "leave it out with --drop 'id', or cut it with --bins 'id=10'."
     """
-    for pattern, instead in _SAID:
-        text = re.sub(pattern, instead, text)
-    return text
+    return reworded(text, _SAID)
 
 
 def told(mistake: TensorPMFError) -> str:

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from tensorpmf._check import whole_number
+from tensorpmf.errors import hints_said
 from tensorpmf.fit.contract import Algorithm
 from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
@@ -30,6 +31,13 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 
 AnyBins: TypeAlias = Bins | Mapping[str, Bins] | Literal["auto"] | None
 """How to cut all columns, or each; ``"auto"`` where it must be, None nowhere."""
+
+SAID = (
+    (r"leave it out with drop=\[.*?\]", "leave it out of X"),
+    (r"insist with levels=\{.*\}", "insist by making it categorical"),
+    (r"treat it as missing with missing=.*, or replace it first", "replace it, by NaN if it is to be missing"),
+)
+"""Hints of :func:`read_table` as patterns, and what is said to those who hand over X instead."""
 
 
 class PMFEstimator(BaseEstimator):
@@ -179,7 +187,8 @@ class PMFEstimator(BaseEstimator):
             kept = np.flatnonzero(weights)
             rows, weights = taken(rows, kept), weights[kept]
         names = None if is_frame(rows) else [f"x{ix}" for ix in range(self.n_features_in_)]
-        return read_table(rows, bins=self.bins, names=names, weights=weights), kept
+        with hints_said(SAID):
+            return read_table(rows, bins=self.bins, names=names, weights=weights), kept
 
     def _coded(self, X: Any) -> CategoricalTable:
         """Return rows as a table of the joint PMF's columns; columns that are no features are missing."""
@@ -188,7 +197,8 @@ class PMFEstimator(BaseEstimator):
         if not (is_frame(rows) and hasattr(self, "feature_names_in_")):
             array: NDArray[Any] = np.asarray(rows)
             rows = {name: array[:, ix] for ix, name in enumerate(self.schema_.names[: self.n_features_in_])}
-        return self.schema_.encode(rows, unknown="missing")
+        with hints_said(SAID):
+            return self.schema_.encode(rows, unknown="missing")
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return a data frame as it is, anything else as an array, and let scikit-learn look at names and numbers."""

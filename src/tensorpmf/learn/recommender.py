@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tensorpmf._check import positive_number, whole_number
-from tensorpmf.errors import SettingError, listing
+from tensorpmf.errors import SettingError, hints_said, listing
 from tensorpmf.fit.contract import Algorithm
 from tensorpmf.fit.tilt import Tilt, fit_tilt
 from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState
@@ -137,7 +137,8 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         tilt_ridge = positive_number("PMFRecommender", "tilt_ridge", self.tilt_ridge)
         rated = Triples.of(X, y)
         bins: Any = self.bins
-        table = CategoricalTable.from_triples(rated.users, rated.items, rated.ratings, bins=bins)
+        with hints_said([(r", or insist with levels=.*\]", "")]):
+            table = CategoricalTable.from_triples(rated.users, rated.items, rated.ratings, bins=bins)
         label_of = {str(item): item for item in rated.items}
         self.items_ = objects([label_of[name] for name in table.schema.names])
         self.ratings_ = table.schema.columns[0].values

@@ -19,6 +19,7 @@ from tensorpmf.errors import (
     SettingError,
     UnknownColumnError,
     WeightError,
+    hints_said,
 )
 from tensorpmf.table.bins import Bins
 from tensorpmf.table.cells import DenseCells, code_type, frozen
@@ -31,7 +32,7 @@ from tensorpmf.table.schema import Column, Schema, check_names, default_names
 from tensorpmf.table.source import Source, factor_of, source_of, source_of_arrow
 from tensorpmf.table.table import CategoricalTable, checked_weights
 from tensorpmf.table.text import markers, no_number, typed
-from tensorpmf.table.triples import cells_of_triples, check_observed, shared_schema
+from tensorpmf.table.triples import SHARED, cells_of_triples, check_observed, shared_schema
 from tensorpmf.typing import Codes, Floats
 
 Item = TypeVar("Item")
@@ -271,7 +272,8 @@ def _of_sparse(
     values = factor_of("values", entries.data).without(marks or ())
     if schema is None:
         _check_some(n_rows, range(n_columns), "the array")
-        schema = shared_schema(names or default_names(n_columns), values, learner)
+        with hints_said(SHARED):
+            schema = shared_schema(names or default_names(n_columns), values, learner)
     return CategoricalTable(schema, cells_of_triples(schema, entries.row, entries.col, values, n_rows, unknown))
 
 

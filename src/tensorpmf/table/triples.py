@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.errors import DuplicateCellError, InputError, LengthError, NoRowsError, UnobservedColumnError
+from tensorpmf.errors import (
+    DuplicateCellError,
+    InputError,
+    LengthError,
+    NoRowsError,
+    UnobservedColumnError,
+    hints_said,
+)
 from tensorpmf.table.cells import Cells, CompressedCells, code_type
 from tensorpmf.table.encode import Unknown, encoded
 from tensorpmf.table.factor import Factor
@@ -17,6 +24,18 @@ from tensorpmf.table.learn import Learner, in_order
 from tensorpmf.table.schema import Schema
 from tensorpmf.table.source import factor_of
 from tensorpmf.typing import Codes, Ints
+
+SHARED = ((r"leave it out with drop=\['values'\], (or )?", ""),)
+"""Hints on values that all columns share, which cannot be left out, as a pattern and what is said instead."""
+
+_SAID = (
+    *SHARED,
+    (r"\{'values': (.*?)\}", r"\1"),
+    (r", or bins=10 for all numeric columns", ""),
+    (r"treat it as missing with .*, or replace", "replace"),
+    (r"leave it out with drop=\[.*\]", "leave its triples out"),
+)
+"""The same for triples, of which no columns are named and none are dropped."""
 
 
 def read_triples(
@@ -43,7 +62,8 @@ def read_triples(
             raise LengthError(name, length, len(row_ix))
     names = [str(label) for label in column_labels]
     is_new = schema is None
-    schema = shared_schema(names, factor, learner) if schema is None else schema
+    with hints_said(_SAID):
+        schema = shared_schema(names, factor, learner) if schema is None else schema
     position = np.array([schema.ix(name) for name in names], dtype=np.int32)
     try:
         cells = cells_of_triples(schema, row_ix, position[column_ix], factor, len(row_labels), unknown)
@@ -53,7 +73,8 @@ def read_triples(
         assert isinstance(column, int), "cells know positions only"
         raise DuplicateCellError(row_labels[row], schema.names[column], error.n_duplicates) from None
     if is_new:
-        check_observed(schema, cells)
+        with hints_said(_SAID):
+            check_observed(schema, cells)
     return schema, cells, row_labels
 
 
