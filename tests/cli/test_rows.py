@@ -70,6 +70,14 @@ def test_unknown_labels_may_be_missing(call: Callable, model: Path, holes: Path)
     assert call("classify", model, holes, "-t", "petal width", "--unknown", "missing").out == expected
 
 
+@pytest.mark.parametrize("method", ["most-likely", "expected", "sample"])
+def test_a_label_that_is_not_known_is_no_hole(method: str, call: Callable, model: Path, holes: Path) -> None:
+    asked = ("impute", model, holes, "--method", method, "--unknown", "missing")
+    expected = records(call(*asked).out)
+    holes.write_text(HOLES.replace(",setosa,", ",rose,"))
+    assert [row["species"] for row in records(call(*asked).out)] == [*(row["species"] for row in expected[:2]), "rose"]
+
+
 def filled(result: tp.FitResult, value: Callable[[tp.Column, Any], object]) -> dict[tuple[str, str], object]:
     """What stands in the holes, by flower and column, asked of the model cell by cell."""
     asked = {"007": ["sepal length", "species", "petal length"], "008": ["petal width", "species"]}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorpmf.errors import UnknownColumnError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tensorpmf.table.factor import Factor
     from tensorpmf.table.schema import Schema
     from tensorpmf.table.source import Source
     from tensorpmf.table.table import CategoricalTable
@@ -35,22 +39,44 @@ def opened(path: str, delimiter: str | None, encoding: str) -> Source:
     return source
 
 
-def cells(source: Source, *, missing: Iterable[str] | None = None) -> list[list[Any]]:
-    """Return the cells of each column as they are written; where there is nothing, None.
+def cells(source: Source) -> list[list[Any]]:
+    """Return the cells of each column as they are written; where there is nothing, None."""
+    return [_cells(factor) for factor in _factors(source)]
+
+
+def meant(source: Source, missing: Iterable[str]) -> list[list[Any]]:
+    """Return what the cells of each column mean: texts of a text file may be numbers; None is missing.
 
     Parameters
     ----------
     source
         The columns.
     missing
-        What marks a missing cell of a text file, beside nothing at all. Then texts also become the numbers they stand
-        for; without, they stay as they are.
+        What marks a missing cell, beside nothing at all.
     """
-    from tensorpmf.table.factor import objects
-    from tensorpmf.table.text import markers, typed
+    from tensorpmf.table.text import typed
 
-    _, factors = source.load(range(len(source.names)))
-    if missing is not None:
-        marks = tuple(missing) or None
-        factors = (typed(factor.without(markers(factor, marks)) if factor.is_text else factor) for factor in factors)
-    return [factor.spread(objects(factor.labels.tolist()), None).tolist() for factor in factors]
+    return [_cells(typed(factor)) for factor in _observed(source, missing)]
+
+
+def holes(source: Source, missing: Iterable[str]) -> dict[str, NDArray[np.bool_]]:
+    """Return by column (n_rows,) where it holds nothing, or what marks a missing cell."""
+    return dict(zip(source.names, (factor.positions < 0 for factor in _observed(source, missing)), strict=True))
+
+
+def _factors(source: Source) -> Iterator[Factor]:
+    return source.load(range(len(source.names)))[1]
+
+
+def _observed(source: Source, missing: Iterable[str]) -> Iterator[Factor]:
+    from tensorpmf.table.text import markers
+
+    marks = tuple(missing) or None
+    return (factor.without(markers(factor, marks)) for factor in _factors(source))
+
+
+def _cells(factor: Factor) -> list[Any]:
+    from tensorpmf.table.factor import objects
+
+    values: list[Any] = factor.spread(objects(factor.labels.tolist()), None).tolist()
+    return values

@@ -20,9 +20,9 @@ from tensorpmf.fit.vb import VB
 from tensorpmf.learn.settings import changed, settings_of
 from tensorpmf.pmf.base import PMF
 from tensorpmf.table.bins import Bins
-from tensorpmf.table.factor import is_number, objects
+from tensorpmf.table.factor import objects
 from tensorpmf.table.read import read_table
-from tensorpmf.table.schema import Column, Schema
+from tensorpmf.table.schema import Schema
 from tensorpmf.table.table import CategoricalTable, checked_weights
 from tensorpmf.typing import Floats
 
@@ -234,9 +234,3 @@ def taken(rows: Any, positions: NDArray[np.intp]) -> Any:
     import narwhals.stable.v2 as nw
 
     return nw.from_native(rows, eager_only=True)[positions.tolist(), :].to_native()
-
-
-def answers(column: Column) -> NDArray[Any]:
-    """Return (I,) what each level of a column stands for outside: its label, or a number if it is a bin."""
-    labels = column.levels if column.centres is None else column.centres
-    return np.array(labels) if all(map(is_number, labels)) else objects(labels)

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tensorpmf._check import whole_number
 from tensorpmf.errors import NoMixtureError
-from tensorpmf.learn.base import PMFEstimator, RandomState, answers
+from tensorpmf.learn.base import PMFEstimator, RandomState
 from tensorpmf.pmf.average import average
 from tensorpmf.pmf.base import PMF
+from tensorpmf.pmf.filling import answers
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.typing import Floats
 

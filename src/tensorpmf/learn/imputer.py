@@ -13,9 +13,10 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from tensorpmf._check import whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm
-from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState, answers
+from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState
 from tensorpmf.learn.holes import filled, holes_of, wrappable
 from tensorpmf.pmf.base import PMF
+from tensorpmf.pmf.filling import answers, best
 from tensorpmf.table.table import CategoricalTable
 from tensorpmf.typing import Codes, Floats
 
@@ -184,10 +185,8 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
         return self._conditional(self.schema_.names[ix], table.take(holes))
 
     def _best(self, table: CategoricalTable, ix: int, holes: NDArray[np.bool_]) -> NDArray[Any]:
-        prob, values = self._levels(table, ix, holes), answers(self.schema_.columns[ix])
-        if self.strategy == "expected" and values.dtype != object:
-            return np.asarray(prob @ values)
-        return np.asarray(values[np.argmax(prob, axis=1)])
+        prob = self._levels(table, ix, holes)
+        return best(self.schema_.columns[ix], prob, expected=self.strategy == "expected")
 
     def _drawn(
         self, pmf: PMF, rows: Any, missing: NDArray[np.bool_], table: CategoricalTable, rng: np.random.Generator

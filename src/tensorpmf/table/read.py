@@ -133,7 +133,7 @@ def read_table(
     learner.check_names(chosen)
     position_of = {name: ix for ix, name in enumerate(raw.names)}
     n_rows, raw_factors = raw.load([position_of[name] for name in (*weigher, *chosen)])
-    factors = (factor.without(_markers(factor, marks)) for factor in raw_factors)
+    factors = (factor.without(markers(factor, marks)) for factor in raw_factors)
     row_weights = checked_weights(_weights_of(weigher[0], next(factors)) if weigher else weights, n_rows)
     if schema is None:
         _check_some(n_rows, chosen, raw.what)
@@ -171,7 +171,7 @@ def encode_batches(
     for batch in batches:
         raw = source_of_arrow(batch)
         n_rows, factors = raw.load(range(len(raw.names)))
-        factor_of_name = {name: f.without(_markers(f, marks)) for name, f in zip(raw.names, factors, strict=True)}
+        factor_of_name = {name: f.without(markers(f, marks)) for name, f in zip(raw.names, factors, strict=True)}
         weigher = None if weights is None else _weights_of(weights, factor_of_name.pop(weights))
         codes = _encoded(schema, factor_of_name.items(), unknown)
         yield CategoricalTable(schema, stacked(schema, codes, n_rows), checked_weights(weigher, n_rows, is_part=True))
@@ -314,11 +314,6 @@ def _check_some(n_rows: int, columns: Sized, what: str) -> None:
         raise NoColumnsError(what)
     if not n_rows:
         raise NoRowsError(what)
-
-
-def _markers(factor: Factor, missing: Sequence[Hashable] | None) -> Sequence[Hashable]:
-    """Return what marks a missing cell; in a text file, as it is written there."""
-    return markers(factor, missing) if factor.is_text else missing or ()
 
 
 def _weights_of(name: str, factor: Factor) -> Floats:

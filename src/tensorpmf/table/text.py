@@ -19,16 +19,18 @@ _REAL = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
-def markers(factor: Factor, missing: Iterable[Hashable] | None) -> list[str]:
-    """Return those labels of a factor of texts that mark a missing cell.
+def markers(factor: Factor, missing: Iterable[Hashable] | None) -> list[Hashable]:
+    """Return what marks a missing cell of a column; in a text file, as it is written there.
 
     Parameters
     ----------
     factor
-        The factor.
+        The column.
     missing
-        What marks one, as it is written or as a number, however that is written; None for the usual ones.
+        What marks one; in a text file also as a number, however that is written, and None for the usual ones.
     """
+    if not factor.is_text:
+        return list(missing or ())
     spelt = {"", *(MISSING if missing is None else map(str, missing))}
     numbers = {number_of(text) for text in spelt} - {None}
     return [text for text in factor.labels.tolist() if text in spelt or (numbers and number_of(text) in numbers)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,11 +10,13 @@ import click
 from tensorpmf.cli.model import load_pmf
 from tensorpmf.cli.options import json_option, model_argument, output_option, rows_argument, seed_option
 from tensorpmf.cli.output import Computed, check_place, print_rows
-from tensorpmf.cli.rows import cells, coded, opened
+from tensorpmf.cli.rows import cells, coded, holes, opened
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tensorpmf.pmf.base import PMF
-    from tensorpmf.table.schema import Column
     from tensorpmf.table.table import CategoricalTable
 
 METHODS = ["most-likely", "expected", "sample"]
@@ -39,7 +42,7 @@ def command(model: str, rows: str, method: str, seed: int, output: str | None, a
     MODEL is a file written by `tensorpmf fit`; ROWS is a table file. Cells that are there stay as they are written, and
     so do columns that the model does not have; a column of the model's that the file lacks is not added. A number that
     was cut into bins is filled in as the mean of a bin. With --unknown missing, a label that the model does not know is
-    filled over.
+    not looked at, but it stays.
 
     \b
     tensorpmf impute votes.pmf holes.csv -o whole.csv
@@ -49,50 +52,30 @@ def command(model: str, rows: str, method: str, seed: int, output: str | None, a
     pmf = load_pmf(model)
     table = coded(rows, pmf.schema, **reading)
     source = opened(rows, reading["delimiter"], reading["encoding"])
-    columns = cells(source)
-    filling = drawn(pmf, table, seed) if method == "sample" else likely(pmf, table, source.names, method)
+    columns, filling = cells(source), filled(pmf, table, holes(source, reading["missing"]), method, seed)
     for name, column in zip(source.names, columns, strict=True):
         for row_ix, cell in filling.get(name, {}).items():
             column[row_ix] = cell
     print_rows(source.names, zip(*columns, strict=True), as_json, output)
 
 
-def drawn(pmf: PMF, table: CategoricalTable, seed: int) -> dict[str, dict[int, Any]]:
-    """Return by column and row what the missing cells are filled with, drawn together."""
+def filled(
+    pmf: PMF, table: CategoricalTable, missing: Mapping[str, NDArray[np.bool_]], method: str, seed: int
+) -> dict[str, dict[int, Any]]:
+    """Return by column and row what the missing cells are filled with: one by one, or drawn together."""
     import numpy as np
 
-    codes = pmf.complete(table, np.random.default_rng(seed)).codes
-    return {
-        column.name: {row_ix: answer(column, codes[row_ix, ix]) for row_ix in holes(table, column.name)}
-        for ix, column in enumerate(pmf.schema.columns)
-    }
+    from tensorpmf.pmf.filling import answers, best
 
-
-def likely(pmf: PMF, table: CategoricalTable, names: list[str], method: str) -> dict[str, dict[int, Any]]:
-    """Return by column and row what the missing cells of some columns are filled with, one by one."""
+    drawn = pmf.complete(table, np.random.default_rng(seed)).codes if method == "sample" else None
     filling: dict[str, dict[int, Any]] = {}
-    for column in (pmf.schema[name] for name in names if name in pmf.schema.names):
-        prob = pmf.conditional(column.name, table.take(missing := holes(table, column.name)))
-        if method == "expected" and is_numeric(column):
-            found: list[Any] = [*map(Computed, prob @ column.values)]
+    for ix, column in enumerate(pmf.schema.columns):
+        rows = np.flatnonzero(missing.get(column.name, ()))
+        if drawn is None:
+            found = best(column, pmf.conditional(column.name, table.take(rows)), expected=method == "expected")
         else:
-            found = [answer(column, code) for code in prob.argmax(axis=1)]
-        filling[column.name] = dict(zip(missing, found, strict=True))
+            found = answers(column)[drawn[rows, ix]]
+        is_mean = column.centres is not None or (method == "expected" and found.dtype.kind == "f")
+        told: list[Any] = [Computed(mean) for mean in found.tolist()] if is_mean else found.tolist()
+        filling[column.name] = dict(zip(rows.tolist(), told, strict=True))
     return filling
-
-
-def holes(table: CategoricalTable, name: str) -> list[int]:
-    """Return the rows in which a column is missing."""
-    return [ix for ix, code in enumerate(table.cells.column(table.schema.ix(name)).tolist()) if code < 0]
-
-
-def answer(column: Column, code: int) -> Any:
-    """Return what a level of a column stands for outside: its label, or the mean of its bin."""
-    return column.levels[code] if column.centres is None else Computed(column.centres[code])
-
-
-def is_numeric(column: Column) -> bool:
-    """Whether the levels of a column are numbers, or bins of numbers."""
-    from tensorpmf.table.factor import is_number
-
-    return column.centres is not None or all(map(is_number, column.levels))

@@ -10,7 +10,7 @@ import click
 from tensorpmf.cli.model import load_pmf, read_given
 from tensorpmf.cli.options import json_option, output_option, reading_options, seed_option
 from tensorpmf.cli.output import Computed, check_place, print_rows
-from tensorpmf.cli.rows import cells, opened
+from tensorpmf.cli.rows import meant, opened
 from tensorpmf.errors import InputError, UnknownLevelError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def fitted(path: str, seed: int, reading: dict[str, Any]) -> tuple[list[str], PM
     source = opened(path, reading["delimiter"], reading["encoding"])
     if len(source.names) < 3:
         raise InputError(f"{path!r} has {len(source.names)} columns, but ratings need three: user, item and rating.")
-    users, items, stars, *_ = cells(source, missing=reading["missing"])
+    users, items, stars, *_ = meant(source, reading["missing"])
     from tensorpmf.learn import PMFRecommender
 
     return source.names, PMFRecommender(random_state=seed).fit(list(zip(users, items, strict=True)), stars)
