@@ -141,6 +141,25 @@ def test_a_column_without_room_for_what_is_filled_in_gets_another_type(holey: An
     assert not isinstance(holey, pd.DataFrame) or whole.index.equals(holey.index)
 
 
+@pytest.mark.parametrize(
+    "index",
+    [pd.RangeIndex(10, 12, name="row"), pd.Index(["a", "a"]), pd.MultiIndex.from_tuples([(1, "x"), (1, "y")])],
+)
+def test_rows_keep_their_labels_and_the_frame_its_holes(index: pd.Index) -> None:
+    holey = pd.DataFrame({"shape": [None, "round"], "stars": [3, 1]}, index=index)
+    whole = PMFImputer().fit(SHAPES).transform(holey)
+    pd.testing.assert_frame_equal(whole, pd.DataFrame({"shape": ["square", "round"], "stars": [3, 1]}, index=index))
+    assert holey["shape"].isna().tolist() == [True, False]
+
+
+def test_filling_looks_at_distinct_values_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[object] = []
+    monkeypatch.setattr("tensorpmf.learn.holes.is_number", lambda label: looked_at.append(label) or True)
+    holey = pd.DataFrame({"shape": ["round"] * 1000, "stars": pd.Series([None, 1, 3, 3] * 250, dtype="Int64")})
+    assert PMFImputer().fit(SHAPES).transform(holey)["stars"].notna().all()
+    assert len(looked_at) <= 4
+
+
 def test_arrow_columns_that_hold_nothing_are_filled() -> None:
     table = pa.table({"shape": pa.nulls(2), "stars": [3, 1]})
     filled = PMFImputer().fit(SHAPES).impute(table, 1)[0].rows

@@ -50,7 +50,10 @@ def filled(rows: Any, holes: NDArray[np.bool_], filling: Callable[[int, NDArray[
 
     frame = nw.from_native(rows, eager_only=True)
     columns = [_refilled(frame[:, ix], holes[:, ix], values) for ix, values in fillings.items()]
-    return frame.with_columns(*columns).to_native()
+    whole = nw.maybe_reset_index(frame).with_columns(*columns).to_native()
+    if (labels := nw.maybe_get_index(frame)) is not None:
+        whole.index = labels
+    return whole
 
 
 def wrappable(rows: Any) -> Any:
@@ -69,27 +72,26 @@ def _refilled(series: Any, holes: NDArray[np.bool_], filling: NDArray[Any]) -> A
     """Return a narwhals series without holes, of its own type unless its type is too narrow for the filling."""
     import narwhals.stable.v2 as nw
 
-    values = objects(series.to_list())
+    values, told, dtype = objects(series.to_list()), set(filling.tolist()), None
     values[holes] = filling
-    dtype = nw.Float64() if all(map(is_number, values.tolist())) else None
-    if _holds(series, filling.tolist()):
+    if _holds(series, told):
         dtype = series.dtype
-    if not series.implementation.is_pandas_like():
+    elif all(map(is_number, set(values.tolist()))):
+        dtype = nw.Float64()
+    if dtype is None or not series.implementation.is_pandas_like():
         return nw.new_series(series.name, values.tolist(), dtype, backend=series.implementation)
-    native = series.to_native()
-    whole = native.astype(object).where(~holes, values)
-    if dtype is None:
-        return nw.from_native(whole.infer_objects(), series_only=True)
-    return nw.from_native(whole.astype(native.dtype if dtype == series.dtype else "Float64"), series_only=True)
+    whole = nw.new_series(series.name, values, backend=series.implementation).to_native()
+    kind = series.to_native().dtype if dtype == series.dtype else "Float64"  # of pandas there are several of each type
+    return nw.from_native(whole.astype(kind), series_only=True)
 
 
-def _holds(series: Any, filling: list[Any]) -> bool:
+def _holds(series: Any, told: set[Any]) -> bool:
     """Whether the type of a narwhals series has room for what it is to be filled with."""
     import narwhals.stable.v2 as nw
 
     kind, is_pandas = series.dtype, series.implementation.is_pandas_like()
     if kind.is_numeric():
-        return all(is_number(value) and (not kind.is_integer() or value == int(value)) for value in filling)
+        return all(is_number(value) and (not kind.is_integer() or value == int(value)) for value in told)
     if kind == nw.Enum or (kind == nw.Categorical and is_pandas):
-        return set(filling) <= set(series.to_native().cat.categories if is_pandas else kind.categories)
+        return told <= set(series.to_native().cat.categories if is_pandas else kind.categories)
     return bool(kind != nw.Unknown)
