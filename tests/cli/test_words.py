@@ -29,6 +29,8 @@ HINTS = [
     (["latin.csv"], "Hint: say what it is in: --encoding latin-1, utf-16 or another."),
     (["ragged.csv"], "say --delimiter if they are not."),
     (["ids.csv", "--encoding", "klingon"], "tensorpmf: --encoding must be the name of an encoding, got 'klingon'."),
+    (["whole.csv", "--bins", "n=0"], "a number of bins, quantile:number, width:number or rising finite edges, got 0."),
+    (["whole.csv", "--bins", "width:0"], "width:number or rising finite edges, got width:0."),
     (["ids.csv", "--drop", "id", "--threads", "0"], "tensorpmf: --threads must be a whole number >= 1, got 0."),
     (["ids.csv", "--drop", "id", "--max-rank", "0"], "tensorpmf: --max-rank must be a whole number >= 1, got 0."),
 ]

@@ -21,6 +21,7 @@ _SAID = (
     (r"max_iterations", "--max-iterations"),
     (r" or loosen tolerance", ""),
     (r",? or insist with levels=.*\}", ""),
+    (r"\('(quantile|width)', (.+?)\)", r"\1:\2"),
     (r"\s+Hint: (pass values=|for P\(known\)).*", ""),
 )
 """What is said of Python, as a pattern, and what is said instead; where no option does the same, nothing."""
@@ -40,5 +41,5 @@ def in_options(text: str) -> str:
 def told(mistake: TensorPMFError) -> str:
     """Return what an error says, settings by the names of their options."""
     if isinstance(mistake, SettingError) and mistake.name in _OPTIONS:
-        return f"{_OPTIONS[mistake.name]} must be {mistake.must}, got {mistake.got!r}."
+        return in_options(f"{_OPTIONS[mistake.name]} must be {mistake.must}, got {mistake.got!r}.")
     return in_options(str(mistake))
