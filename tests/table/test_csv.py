@@ -99,6 +99,11 @@ def test_markers_of_missing_cells_are_texts(path: Path) -> None:
     assert tp.read_table(path, missing=[]).to_columns()["a"] == ["x", "?", None]
 
 
+@pytest.mark.parametrize("marker", ["NA", "#N/A", "#NA", "<NA>", "n/a", "NULL", "nan"])
+def test_what_spreadsheets_and_pandas_write_is_missing(path: Path, marker: str) -> None:
+    assert tp.read_table(written(path, f"a\n1\n{marker}\n")).to_columns() == {"a": [1, None]}
+
+
 def test_declared_levels_are_spelt_as_in_the_file(path: Path) -> None:
     levels = {"id": ["03", "02", "01"], "stars": [1, 2, 3], "sold": [True, False], "price": [10, 2, 1.5]}
     table = tp.read_table(written(path, TEXT), levels=levels)
@@ -176,6 +181,12 @@ def test_a_wrong_encoding_is_told(path: Path, text: str) -> None:
 def test_an_encoding_nobody_knows(path: Path) -> None:
     with pytest.raises(SettingError, match="encoding must be the name of an encoding, got 'klingon'"):
         tp.read_table(written(path, TEXT), encoding="klingon")
+
+
+@pytest.mark.parametrize("setting", [{"encoding": None}, {"delimiter": 5}])
+def test_what_is_no_text_is_told(path: Path, setting: dict[str, object]) -> None:
+    with pytest.raises(SettingError, match="read_table: .* must be"):
+        tp.read_table(written(path, TEXT), **setting)
 
 
 @pytest.mark.parametrize(

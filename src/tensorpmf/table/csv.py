@@ -25,7 +25,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 def source_of_csv(
-    path: Path, compression: str | None, names: Sequence[str] | None, delimiter: str | None, encoding: str
+    path: Path, compression: str | None, names: Sequence[str] | None, delimiter: object, encoding: object
 ) -> Source:
     """Return the columns of a text file.
 
@@ -43,8 +43,10 @@ def source_of_csv(
     encoding
         How it is encoded.
     """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise SettingError("read_table", "delimiter", "one character, and no quote or line break", delimiter)
+    if not isinstance(encoding, str):
+        raise SettingError("read_table", "encoding", "the name of an encoding", encoding)
     file = _TextFile(str(path), compression, encoding, has_header=names is None)
     head = file.head(delimiter)
     columns = [name.strip() for name in head.values] if names is None else list(names)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tensorpmf.table.factor import Factor, is_number, objects
 
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?")
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NULL", "null", "?")
 """What marks a missing cell in a text file unless the caller says otherwise."""
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,999})")
