@@ -114,6 +114,12 @@ def test_names_for_what_has_none() -> None:
         tp.read_table([["x", 1]], names=["a"])
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_a_matrix_is_an_array() -> None:
+    matrix = np.asmatrix([[1, 2], [2, 1]])
+    assert tp.read_table(matrix).to_columns() == {"x1": [1, 2], "x2": [2, 1]}
+
+
 def test_an_array_of_one_axis_is_one_column() -> None:
     for values in (np.array(["x", "y"]), pa.array(["x", "y"]), pa.chunked_array([["x"], ["y"]])):
         assert tp.read_table(values).to_columns() == {"x1": ["x", "y"]}

@@ -117,6 +117,8 @@ def _of_records(rows: Sequence[Any], names: Sequence[str] | None) -> Source:
 
 
 def _of_array(array: NDArray[Any], names: Sequence[str] | None) -> Source:
+    if not isinstance(array, np.ma.MaskedArray):
+        array = np.asarray(array)  # columns of a matrix have two axes
     if array.dtype.names:
         fields = array.dtype.names
         return Source.each(fields, lambda ix: _factor_of_array(fields[ix], array[fields[ix]]), len(array))
