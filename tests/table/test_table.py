@@ -139,6 +139,9 @@ def test_rows_and_columns_can_be_taken() -> None:
         assert table.take(rows).row_weights.tolist() == [1, 3.5]
     for rows in ([], (), np.zeros(3, bool), slice(0)):
         assert table.take(rows).codes.shape == (0, 2)
+    for wrong in ([3], [-4], [0.5], np.ones(2, bool)):
+        with pytest.raises(SettingError, match="rows must be positions, or a mask, of some of the 3 rows, got"):
+            table.take(wrong)
     assert table.select(["b", "a"]).codes.tolist() == [[2, 0], [-1, 1], [0, 1]]
     assert table.select(["a", "b"]) is table
     with pytest.raises(UnknownColumnError, match="there is no column 'c'"):

@@ -209,7 +209,12 @@ class CategoricalTable:
         """Return some rows: a slice, positions, or a mask of (n_rows,) truth values."""
         if not isinstance(rows, slice):
             rows = np.asarray(rows) if np.size(rows) else slice(0)  # an empty list has no integers
-        ix = np.arange(self.n_rows)[rows]
+        try:
+            ix = np.arange(self.n_rows)[rows]
+        except IndexError:
+            raise SettingError(
+                "take", "rows", f"positions, or a mask, of some of the {self.n_rows} rows", rows
+            ) from None
         weights = None if self.row_weights is None else frozen(self.row_weights[ix])
         labels = None if self.row_labels is None else tuple(self.row_labels[row] for row in ix)
         return replace(self, cells=self.cells.take(ix), row_weights=weights, row_labels=labels)
