@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 
+HINT_ON_COMMAS = "numbers have a decimal point and no comma, as 1234.5; pandas.read_csv(..., decimal=',') reads others."
+
+
 class TensorPMFError(Exception):
     """Base of every error this library raises on purpose."""
 
@@ -202,7 +205,10 @@ class NotNumericError(InputError):
 
     def __init__(self, column: str, value: Hashable, purpose: str) -> None:
         self.column, self.value, self.purpose = column, value, purpose
-        super().__init__(f"column {column!r} holds {value!r}, which is no number, so it {purpose}.")
+        super().__init__(
+            f"column {column!r} holds {value!r}, which is no number, so it {purpose}.",
+            hint=HINT_ON_COMMAS if has_comma(value) else None,
+        )
 
 
 class UnhashableLevelError(InputError):
@@ -494,6 +500,11 @@ def listing(items: Iterable[Hashable], most: int = 10) -> str:
 def counted(n: int, thing: str) -> str:
     """``1 column``, ``1,000 columns``."""
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def has_comma(label: object) -> bool:
+    """Whether a label is a text that would be a number but for a comma: ``1,5`` or ``1,234.5``."""
+    return isinstance(label, str) and re.fullmatch(r"[+-]?\d+(,\d+)+(\.\d*)?", label) is not None
 
 
 def _brief(thing: object, most: int = 200) -> str:

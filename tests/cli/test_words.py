@@ -18,6 +18,7 @@ TABLES = {
     "infinite.csv": "n,a\ninf,1\n2.5,2\n",
     "unknown.csv": "n,a\n1,\n2,\n",
     "latin.csv": "a,b\nü,1\n",
+    "comma.csv": "n;a\n" + "".join(f"{ix},5;{ix % 2}\n" for ix in range(60)),
     "ragged.csv": "a,b\nx\n",
 }
 HINTS = [
@@ -27,6 +28,8 @@ HINTS = [
     (["infinite.csv"], "Hint: treat it as missing with --missing inf --missing=-inf, or replace it first."),
     (["unknown.csv"], "Hint: leave it out with --drop 'a'."),
     (["latin.csv"], "Hint: say what it is in: --encoding latin-1, utf-16 or another."),
+    (["comma.csv"], "Hint: numbers have a decimal point and no comma, as 1234.5."),
+    (["comma.csv", "--bins", "n=5"], "Hint: numbers have a decimal point and no comma, as 1234.5."),
     (["ragged.csv"], "say --delimiter if they are not."),
     (["ids.csv", "--encoding", "klingon"], "tensorpmf: --encoding must be the name of an encoding, got 'klingon'."),
     (["whole.csv", "--bins", "n=0"], "a number of bins, quantile:number, width:number or rising finite edges, got 0."),

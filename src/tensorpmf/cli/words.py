@@ -21,6 +21,7 @@ _SAID = (
     (r"max_iterations", "--max-iterations"),
     (r" or loosen tolerance", ""),
     (r",? or insist with levels=.*\}", ""),
+    (r"; pandas.* reads others", ""),
     (r"\('(quantile|width)', (.+?)\)", r"\1:\2"),
     (r"\s+Hint: (pass values=|for P\(known\)).*", ""),
 )

@@ -10,11 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from tensorpmf.errors import (
+    HINT_ON_COMMAS,
     ContinuousColumnError,
     InputError,
     TooManyLevelsError,
     UnknownColumnError,
     UnobservedColumnError,
+    has_comma,
 )
 from tensorpmf.table.bins import Bins, binned_column, n_bins
 from tensorpmf.table.encode import finite_numbers
@@ -142,4 +144,5 @@ def _check_levels(name: str, factor: Factor, most: int) -> None:
     if n_levels > max(FEW, most):
         cut = f", cut it with bins={{{name!r}: 10}}" if factor.numbers is not None else ""
         hint = f"leave it out with drop=[{name!r}]{cut}, or insist with levels={{{name!r}: [...]}}."
+        hint = HINT_ON_COMMAS if all(map(has_comma, factor.labels.tolist())) else hint
         raise TooManyLevelsError(name, n_levels, factor.n_observed, hint=hint)
