@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -132,6 +133,15 @@ def test_batches_have_dictionaries_markers_and_unknown_labels_of_their_own() -> 
     assert next(blocks).total_weight == 0
     with pytest.raises(WeightError, match=r"row 0 has -1\.0"):
         next(blocks)
+
+
+def test_labels_that_polars_has_no_type_for() -> None:
+    """Arrow has one for these, of which polars would make bytes."""
+    keys = (UUID(int=1), UUID(int=2))
+    table = CategoricalTable.from_codes([[0], [1]], schema=Schema((Column("x", keys),)))
+    assert table.to_arrow()["x"].to_pylist() == table.to_pandas()["x"].tolist() == list(keys)
+    with pytest.raises(InputError, match="the levels of column 'x' are of no single type that polars knows"):
+        table.to_polars()
 
 
 def test_labels_that_arrow_has_no_type_for() -> None:

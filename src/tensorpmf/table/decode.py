@@ -91,7 +91,10 @@ def to_polars(schema: Schema, cells: Cells) -> polars.DataFrame:
         places = pl.Series(column.name, np.where(codes < 0, 0, codes).astype(np.uint32)).set(pl.Series(codes < 0), None)
         if all(isinstance(label, str) for label in column.levels):
             return pl.Series(column.name, column.levels, dtype=pl.Enum(list(map(str, column.levels)))).gather(places)
-        return pl.Series(column.name, _arrow_levels(column)).gather(places)
+        levels = pl.Series(column.name, _arrow_levels(column))
+        if levels.to_list() != list(column.levels):
+            raise _no_type(column, "polars")
+        return levels.gather(places)
 
     return pl.DataFrame([series(column, codes) for column, codes in _each(schema, cells)])
 
@@ -110,8 +113,12 @@ def _arrow_levels(column: Column) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         array = None
     if array is None or array.to_pylist() != levels:
-        raise InputError(
-            f"the levels of column {column.name!r} are of no single type that Arrow knows.",
-            hint="use to_columns() or to_pandas().",
-        )
+        raise _no_type(column, "Arrow")
     return array
+
+
+def _no_type(column: Column, library: str) -> InputError:
+    return InputError(
+        f"the levels of column {column.name!r} are of no single type that {library} knows.",
+        hint="use to_columns() or to_pandas().",
+    )
