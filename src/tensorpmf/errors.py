@@ -10,7 +10,6 @@ from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
-
 HINT_ON_COMMAS = "numbers have a decimal point and no comma, as 1234.5; pandas.read_csv(..., decimal=',') reads others."
 
 
@@ -348,7 +347,7 @@ class UnsavableError(InputError):
         self.where, self.kind = where, type(value).__qualname__
         what = f"{where}: {value!r} is a {self.kind}" if where else f"a {self.kind}"
         if where:
-            hint = "labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, or tuples of these."
+            hint = "labels may be texts, bytes, numbers, truth values, dates, times, timedeltas, UUIDs, intervals."
         else:
             hint = "save a fit's result, a PMF or a posterior."
         if is_dataclass(type(value)) and not type(value).__module__.startswith("tensorpmf."):

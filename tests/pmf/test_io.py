@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,6 +137,7 @@ def values(draw: st.DrawFn) -> object:
         | st.datetimes().map(lambda moment: moment.replace(fold=0))
         | st.times().map(lambda time: time.replace(fold=0))
         | st.timedeltas()
+        | st.uuids()
         | st.decimals(allow_nan=False)
         | st.binary()
     )
@@ -169,6 +171,27 @@ def test_arrays_of_any_layout_come_back(dtype: str, shape: tuple[int, ...]) -> N
         np.testing.assert_array_equal(back, made)
         assert back.dtype == made.dtype.newbyteorder("=")
         assert back.shape == made.shape
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.cut(pd.Series([1.0, 5.0, 9.0]), 3).cat.categories,
+        pd.cut(pd.Series([1, 5]), [0, 2, 9], right=False).cat.categories,
+        pd.cut(pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), 2).cat.categories,
+        pd.cut(pd.Series(pd.to_timedelta([1, 2], "D")), 2).cat.categories,
+        pd.to_datetime(["2020-01-01", "2021-01-02"]),
+        pd.to_timedelta([1, 2], "h"),
+    ],
+)
+def test_categories_of_pandas_are_saved(labels: pd.Index, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": pd.Categorical.from_codes([0, 1] * 20, labels, ordered=True), "b": [0, 1] * 20})
+    pmf = tp.fit(tp.read_table(frame), seed=0).pmf
+    tp.save(pmf, tmp_path / "model.pmf")
+    back = tp.load(tmp_path / "model.pmf")
+    assert back == pmf
+    assert back.given(a=labels[1]).most_likely("b") == 1
+    np.testing.assert_array_equal(back.conditional("b", frame), pmf.conditional("b", frame))
 
 
 def test_numbers_that_are_none_are_saved_too() -> None:

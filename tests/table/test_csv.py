@@ -185,7 +185,7 @@ def test_an_encoding_nobody_knows(path: Path) -> None:
 
 @pytest.mark.parametrize("setting", [{"encoding": None}, {"delimiter": 5}])
 def test_what_is_no_text_is_told(path: Path, setting: dict[str, object]) -> None:
-    with pytest.raises(SettingError, match="read_table: .* must be"):
+    with pytest.raises(SettingError, match=r"read_table: .* must be"):
         tp.read_table(written(path, TEXT), **setting)
 
 

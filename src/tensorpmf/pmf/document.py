@@ -14,11 +14,13 @@ from enum import Enum
 from importlib import import_module
 from math import isfinite
 from typing import Any, TypeAlias, cast
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tensorpmf.errors import UnsavableError
+from tensorpmf.table.factor import bounds_of, interval
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 """Arrays by the name the document calls them by."""
@@ -81,6 +83,8 @@ def encode(value: Any, arrays: Arrays, where: str = "") -> Any:
         return {"dict": [[encode(k, arrays, where), encode(v, arrays, f"{where}.{k}")] for k, v in value.items()]}
     if issubclass(kind, np.ndarray) and value.dtype.newbyteorder("=") in _STORABLE:
         return _put_aside(value, arrays, where)
+    if (bounds := bounds_of(value)) is not None:
+        return {"Interval": [encode(bound, arrays, where) for bound in bounds]}
     if _class_called(kind.__name__) is not kind:
         raise UnsavableError(where.lstrip("."), value)
     if issubclass(kind, Enum):
@@ -109,6 +113,8 @@ def decode(document: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return items if kind == "list" else tuple(items)
     if kind == "dict":
         return {decode(k, arrays): decode(v, arrays) for k, v in content}
+    if kind == "Interval":
+        return interval(*(decode(bound, arrays) for bound in content))
     if kind == "array":
         return arrays[content]
     if kind == "complex":
@@ -129,6 +135,7 @@ _WRITTEN: dict[type, Callable[[Any], str]] = {
     time: time.isoformat,
     datetime: datetime.isoformat,
     timedelta: lambda span: str(span // timedelta.resolution),
+    UUID: str,
 }
 _READ: dict[str, Callable[[str], Any]] = {
     "float": float,
@@ -138,6 +145,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "time": time.fromisoformat,
     "datetime": datetime.fromisoformat,
     "timedelta": lambda text: int(text) * timedelta.resolution,
+    "UUID": UUID,
 }
 _STORABLE = frozenset(np.dtype(code) for code in "?bBhHiIlLqQefdFD")
 

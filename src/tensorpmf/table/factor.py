@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf.errors import UnhashableLevelError
+from tensorpmf.errors import MissingExtraError, UnhashableLevelError
 from tensorpmf.typing import Floats
 
 
@@ -174,6 +174,20 @@ def as_float(number: Any) -> float:
         return inf if number > 0 else -inf
 
 
+def bounds_of(label: Any) -> tuple[Any, Any, str] | None:
+    """Return the bounds of an interval of pandas, and which of them belong to it; None for anything else."""
+    return (plain(label.left), plain(label.right), label.closed) if type(label).__name__ == "Interval" else None
+
+
+def interval(low: Any, high: Any, closed: Any) -> Any:
+    """Return the interval of pandas that has these bounds."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("pandas", "pandas") from None
+    return pd.Interval(*pd.Series([low, high]), closed)  # a series makes times of pandas' own of others
+
+
 def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return labels and positions with equal labels made one and null labels made missing."""
     if labels.dtype.kind in "iuf":
@@ -193,6 +207,12 @@ def _merged(labels: NDArray[Any], positions: NDArray[Any]) -> tuple[NDArray[Any]
 
 
 def plain(label: Any) -> Any:
-    """Return the Python object for a NumPy scalar, anything else as it is."""
-    is_scalar = issubclass(type(label), np.generic) and label.dtype.kind in "biufUS"
-    return label.item() if is_scalar else label
+    """Return the Python object for a scalar of NumPy or a time of pandas, anything else as it is."""
+    if issubclass(type(label), np.generic) and label.dtype.kind in "biufUS":
+        return label.item()
+    kind = type(label).__name__
+    if kind == "Timestamp" and not label.nanosecond:
+        return label.to_pydatetime()
+    if kind == "Timedelta" and not label.nanoseconds:
+        return label.to_pytimedelta()
+    return label

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tensorpmf.errors import DuplicateColumnError, InputError, LengthError, UnknownSourceError, counted
 from tensorpmf.table.arrow import declares, factor_of_arrow
-from tensorpmf.table.factor import Factor, objects
+from tensorpmf.table.factor import Factor, objects, plain
 from tensorpmf.table.schema import default_names
 
 
@@ -205,7 +205,7 @@ def _factor_of_pandas(name: str, series: Any) -> Factor:
     import pyarrow as pa
 
     if series.dtype == "category":
-        labels = objects(series.cat.categories.tolist())
+        labels = objects([plain(label) for label in series.cat.categories.tolist()])
         return Factor.of(labels, series.cat.codes.to_numpy(), declared=True, ordered=series.cat.ordered)
     if series.dtype != object:
         with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):  # a type that Arrow does not know
