@@ -68,6 +68,14 @@ def test_hints_name_what_a_classifier_takes(rows: Rows, odd: list[Any], hint: st
     assert PMFClassifier().fit(texts, y).schema_["odd"].n_levels == 60
 
 
+def test_an_impossible_row_gets_the_share_of_each_class() -> None:
+    X, y = pd.DataFrame({"a": [0, 0, 1] * 20, "b": [0, 0, 1] * 20}), ["no", "no", "yes"] * 20
+    classifier = PMFClassifier(tp.EM(rank=2), n_starts=5).fit(X, y)
+    odd = pd.DataFrame({"a": [1, 0], "b": [1, 1]})
+    np.testing.assert_allclose(classifier.predict_proba(odd), [[0, 1], [2 / 3, 1 / 3]], atol=1e-6)
+    assert classifier.predict(odd).tolist() == ["yes", "no"]
+
+
 def test_a_mixture_for_each_class_is_asked_for_whatever_the_class_is_called(rows: Rows) -> None:
     X, y = rows
     named, nameless = (PMFClassifier(tp.VB(8, by="class")).fit(X, labels) for labels in (y, y.to_numpy()))

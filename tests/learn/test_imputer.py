@@ -122,6 +122,20 @@ def test_what_is_unknown_is_no_hole() -> None:
     assert imputer.certainty(new)[1].tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("strategy", ["most_likely", "expected", "sampled"])
+def test_an_impossible_row_is_filled_as_an_empty_one(strategy: Any) -> None:
+    rows = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]] * 20, dtype=float)
+    imputer = PMFImputer(tp.EM(rank=2), strategy=strategy, n_starts=5).fit(rows)
+    odd = np.array([[0, 1, np.nan], [np.nan, np.nan, 1]])
+    filled = imputer.transform(np.repeat(odd, 300, axis=0))
+    assert (filled[:300, :2] == [0, 1]).all()
+    np.testing.assert_allclose(filled[300:], 1, atol=1e-6)
+    assert filled[:300, 2].mean() == pytest.approx(0 if strategy == "most_likely" else 1 / 3, abs=0.1)
+    np.testing.assert_allclose(imputer.certainty(odd)[:, 2], [2 / 3, 1], atol=1e-6)
+    drawn = imputer.impute(odd, 1)[0]
+    assert drawn.prob[0] == pytest.approx(1 / 3 if drawn.rows[0, 2] else 2 / 3, abs=1e-6)
+
+
 SHAPES = pd.DataFrame({"shape": ["round", "square"] * 40, "stars": [1, 3] * 40})
 
 

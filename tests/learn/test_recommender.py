@@ -137,6 +137,16 @@ def test_several_models_answer_by_the_mean_of_their_answers(lines: list[Line]) -
     assert not np.allclose(each[0], each[1])
 
 
+@pytest.mark.parametrize("tilt_rank", [0, 1])
+def test_impossible_users_are_taken_for_unknown_ones(tilt_rank: int) -> None:
+    lines = [(user, film, 1.0 + 4 * (user % 2)) for user in range(60) for film in FILMS]
+    recommender = PMFRecommender(tp.EM(rank=2), n_starts=5, tilt_rank=tilt_rank).fit(lines)
+    known = [("odd", "Alien", 1), ("odd", "Brazil", 5), ("fan", "Alien", 5)]
+    odd, fan = recommender.predict([("odd", "Casablanca"), ("fan", "Casablanca")], known=known)
+    assert (odd, fan) == pytest.approx((3, 5), abs=0.2)
+    assert [len(best) for best in recommender.recommend(["odd", "fan"], known=known)] == [3, 4]
+
+
 def test_any_joint_pmf_will_do(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without components to share, every rating is asked for on its own; the answers are the same."""
     recommender = PMFRecommender(n_models=2).fit(lines)

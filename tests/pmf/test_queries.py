@@ -158,6 +158,20 @@ def test_impossible_evidence_is_told_as_it_was_given() -> None:
     assert pmf.conditional("stars", np.array([[0, 1, 2, 0]])).tolist() == [[0, 1, 0]]
 
 
+def test_impossible_rows_may_be_taken_for_unknown_ones() -> None:
+    pmf = LowRankPMF(
+        SCHEMA, [0.2, 0.8], [np.eye(2), [[0.5, 1], [0.5, 0], [0, 0]], np.eye(3)[:, :2], np.full((2, 2), 0.5)]
+    )
+    rows = np.array([[0, 0, 1, 0], [0, 0, 0, 0]])
+    with pytest.raises(ImpossibleEvidenceError):
+        pmf.responsibilities(rows)
+    np.testing.assert_allclose(pmf.responsibilities(rows, impossible="missing"), [[0.2, 0.8], [1, 0]])
+    told = pmf.conditional("age", rows, impossible="missing")
+    np.testing.assert_allclose(told, [pmf.marginal("age").to_dense(), pmf.conditional("age", rows[1:])[0]])
+    with pytest.raises(SettingError, match="impossible must be 'error' or 'missing', got 'ignore'"):
+        pmf.conditional("age", rows, impossible="ignore")  # type: ignore[arg-type]
+
+
 def test_evidence_on_every_column_leaves_nothing_to_ask(pmf: LowRankPMF) -> None:
     with pytest.raises(InputError, match="every column is known"):
         pmf.marginal("party").given(party="dem")

@@ -45,7 +45,8 @@ class PMFEstimator(BaseEstimator):
 
     Rows may be a data frame (pandas, polars, Arrow), whose labels are taken as they are, or an array. Missing cells are
     None, NaN, or whatever the library calls null; they need no imputation. A label that did not occur in training is
-    taken as missing.
+    taken as missing. Of a row to which a model gives probability zero, nothing is taken as known: one odd row among
+    many gets the answer of an empty one. Variational Bayes gives every row some probability, EM does not.
 
     Parameters
     ----------
@@ -175,7 +176,8 @@ class PMFEstimator(BaseEstimator):
 
     def _conditional(self, column: str, rows: CategoricalTable) -> Floats:
         """Return (n_rows, I) probabilities of a column's levels given the other cells, the mean of all models."""
-        return np.asarray(np.mean([result.pmf.conditional(column, rows) for result in self.results_], axis=0))
+        each = [result.pmf.conditional(column, rows, impossible="missing") for result in self.results_]
+        return np.asarray(np.mean(each, axis=0))
 
     def _learnt(self, X: Any, sample_weight: ArrayLike | None) -> tuple[CategoricalTable, NDArray[np.intp]]:
         """Return the rows that count, their levels and bins learnt from them, and which of the rows these are."""

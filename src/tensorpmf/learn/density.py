@@ -95,7 +95,7 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         X
             (n_rows, n_features) the rows.
         """
-        return mixture(self.pmf_).responsibilities(self._coded(X))
+        return mixture(self.pmf_).responsibilities(self._coded(X), impossible="missing")
 
     @property
     def _n_features_out(self) -> int:

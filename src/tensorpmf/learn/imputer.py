@@ -191,8 +191,12 @@ class PMFImputer(OneToOneFeatureMixin, TransformerMixin, PMFEstimator):
     def _drawn(
         self, pmf: PMF, rows: Any, missing: NDArray[np.bool_], table: CategoricalTable, rng: np.random.Generator
     ) -> Imputation:
-        """Draw what is missing; a label that is not known stays as it is, so it is drawn only to be dropped."""
-        codes: Codes = np.where(missing | (table.codes >= 0), pmf.complete(table, rng).codes, -1)
+        """Draw what is missing; a label that is not known stays as it is, so it is drawn only to be dropped.
+
+        So does an impossible row, of which nothing is taken as known.
+        """
+        known: Codes = np.where(np.isneginf(pmf.log_prob(table))[:, None], -1, table.codes)
+        codes: Codes = np.where(missing | (known >= 0), pmf.complete(known, rng).codes, -1)
         columns = [answers(column) for column in self.schema_.columns]
         whole = filled(rows, missing, lambda ix, holes: np.asarray(columns[ix][codes[holes, ix]]))
-        return Imputation(whole, np.exp(pmf.log_prob(codes) - pmf.log_prob(table)))
+        return Imputation(whole, np.exp(pmf.log_prob(codes) - pmf.log_prob(known)))

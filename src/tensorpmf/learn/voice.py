@@ -77,10 +77,10 @@ class Voice:
         """Return (n, n_ratings) the same without the tilt."""
         name, seen = self.pmf.schema.names[item_ix], self._seen(item_ix, user_ix)
         if not isinstance(self.pmf, LowRankPMF) or seen.all():
-            return self.pmf.conditional(name, self.rows.take(user_ix))
+            return self.pmf.conditional(name, self.rows.take(user_ix), impossible="missing")
         prob = self._resp[user_ix] @ self.pmf.factors[item_ix].T
         if seen.any():
-            prob[seen] = self.pmf.conditional(name, self.rows.take(user_ix[seen]))
+            prob[seen] = self.pmf.conditional(name, self.rows.take(user_ix[seen]), impossible="missing")
         return prob
 
     def _seen(self, item_ix: int, user_ix: Ints) -> NDArray[np.bool_]:
@@ -90,7 +90,7 @@ class Voice:
     def _resp(self) -> Floats:
         """(n_users, R) what all items that a user has not rated share."""
         assert isinstance(self.pmf, LowRankPMF), "only a mixture has components"
-        return self.pmf.responsibilities(self.rows)
+        return self.pmf.responsibilities(self.rows, impossible="missing")
 
     @cached_property
     def _leanings(self) -> Floats:

@@ -18,7 +18,7 @@ from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError, 
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
 from tensorpmf.pmf.evidence import Known, describe_row, read_evidence
-from tensorpmf.pmf.rows_of import RowsLike, Unknown, blocks_of, read_rows
+from tensorpmf.pmf.rows_of import Impossible, RowsLike, Unknown, blocks_of, read_rows
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.table.summary import MOST_LETTERS_OF_A_NAME, name_of, printable, shortened
 from tensorpmf.table.table import CategoricalTable
@@ -91,7 +91,9 @@ class PMF(ABC):
         """
         return np.exp(self.log_prob(rows, unknown=unknown))
 
-    def conditional(self, column: str, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+    def conditional(
+        self, column: str, rows: RowsLike, *, unknown: Unknown = "error", impossible: Impossible = "error"
+    ) -> Floats:
         """Return (n_rows, I) probabilities of a column's levels, given each row's other cells.
 
         The column's own cells are not looked at.
@@ -104,10 +106,16 @@ class PMF(ABC):
             What is known.
         unknown
             What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        impossible
+            What to do with a row whose other cells have probability zero together: ``"error"``, or take them all as
+            ``"missing"``, so that the answer is the column's marginal.
         """
         ix, known = self.schema.ix(column), read_rows(rows, self.schema, unknown)
         prob = self._conditional(ix, known)
-        self._refuse(known, prob.sum(axis=1) == 0, but=ix)
+        odd = prob.sum(axis=1) == 0
+        self._refuse(known, odd, impossible, but=ix)
+        if odd.any():
+            prob[odd] = self._conditional(ix, self._nothing_known(1))
         return prob
 
     def to_dense(self, most_cells: int = MOST_CELLS) -> Floats:
@@ -398,11 +406,17 @@ class PMF(ABC):
         return numbers
 
     def _refuse(
-        self, rows: Rows, impossible: np.ndarray[tuple[int], np.dtype[np.bool_]], but: int | None = None
+        self,
+        rows: Rows,
+        odd: np.ndarray[tuple[int], np.dtype[np.bool_]],
+        impossible: Impossible = "error",
+        but: int | None = None,
     ) -> None:
-        """Raise for the first impossible row, if there is one; the column ``but`` was not looked at."""
-        if impossible.any():
-            row_ix = int(np.argmax(impossible))
+        """Raise for the first impossible row, if there is one that is an error; ``but`` was not looked at."""
+        if impossible not in ("error", "missing"):
+            raise SettingError("a query", "impossible", "'error' or 'missing'", impossible)
+        if impossible == "error" and odd.any():
+            row_ix = int(np.argmax(odd))
             codes = np.array(rows.take(slice(row_ix, row_ix + 1)).dense()[0])
             if but is not None:
                 codes[but] = -1

@@ -15,7 +15,7 @@ from tensorpmf.kernels.estep import LogTables, log_normaliser, responsibilities
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.stacked import stack
 from tensorpmf.pmf.base import PMF
-from tensorpmf.pmf.rows_of import RowsLike, Unknown, blocks_of, read_rows
+from tensorpmf.pmf.rows_of import Impossible, RowsLike, Unknown, blocks_of, read_rows
 from tensorpmf.table.cells import code_type
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Codes, Floats, Ints
@@ -78,7 +78,9 @@ class LowRankPMF(PMF):
         """How many components there are."""
         return len(self.weights)
 
-    def responsibilities(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+    def responsibilities(
+        self, rows: RowsLike, *, unknown: Unknown = "error", impossible: Impossible = "error"
+    ) -> Floats:
         """Return (n_rows, R) the probability that each component made each row; missing cells are summed out.
 
         Parameters
@@ -87,10 +89,15 @@ class LowRankPMF(PMF):
             The rows.
         unknown
             What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        impossible
+            What to do with a row of probability zero: ``"error"``, or take all of its cells as ``"missing"``, so that
+            the answer is the weights.
         """
         known = read_rows(rows, self.schema, unknown)
         resp = responsibilities(known, self.log_tables)
-        self._refuse(known, resp.sum(axis=1) == 0)
+        odd = resp.sum(axis=1) == 0
+        self._refuse(known, odd, impossible)
+        resp[odd] = self.weights
         return resp
 
     def reordered(self, components: ArrayLike) -> LowRankPMF:

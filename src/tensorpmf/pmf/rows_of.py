@@ -23,6 +23,9 @@ array of labels becomes a table by ``schema.encode(array)``.
 Unknown: TypeAlias = Literal["error", "missing"]
 """What to do with a label that the schema does not have."""
 
+Impossible: TypeAlias = Literal["error", "missing"]
+"""What to do with the cells of a row that have probability zero together."""
+
 _ROWS_AT_ONCE = 1 << 14
 
 

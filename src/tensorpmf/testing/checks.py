@@ -97,6 +97,8 @@ def check_impossible_evidence(pmf: PMF, rng: np.random.Generator) -> None:
             _assert_refused(partial(pmf.complete, row, rng))
             if len(pmf.schema) > 1:
                 _assert_refused(partial(pmf.conditional, other, row))
+                found = pmf.conditional(other, row, impossible="missing")[0]
+                _assert_close(found, pmf.marginal(other).to_dense(), f"{other} given what is impossible")
 
 
 def check_conditionals(pmf: PMF, rng: np.random.Generator) -> None:
