@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 
 from tensorpmf.errors import InputError, NotNumericError, UnknownLevelError, counted
 from tensorpmf.learn.base import is_frame
+from tensorpmf.table.factor import is_null
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.table.source import factor_of
 from tensorpmf.table.table import CategoricalTable
@@ -68,9 +69,15 @@ class Triples:
         return cls(users, items, numbers_of(y)).given() if rated else cls(users, items, np.empty(0))
 
     def given(self) -> Triples:
-        """Return those that have a rating; None, NaN and null are none."""
+        """Return those that have a rating, all of which need a user and an item; None, NaN and null are none."""
         given = ~np.isnan(self.ratings)
-        if given.all() or len(given) != len(self.users):  # of lists that do not fit together others complain
+        if not len(given) == len(self.users) == len(self.items):  # of lists that do not fit together others complain
+            return self
+        for what, labels in (("user", self.users), ("item", self.items)):
+            lost = nulls_among(labels) & given
+            if lost.any():
+                raise InputError(f"line {int(np.argmax(lost))} holds a rating, but no {what}.")
+        if given.all():
             return self
         return Triples(list(compress(self.users, given)), list(compress(self.items, given)), self.ratings[given])
 
@@ -113,6 +120,21 @@ class Evidence:
         kept = item_ix >= 0
         cells = (rated.ratings[kept], (user_ix[kept], item_ix[kept]))
         return cls(users, items, schema.encode(coo_array(cells, shape=(len(users) + 1, len(items)))))
+
+
+def nulls_among(labels: Sequence[Hashable]) -> NDArray[np.bool_]:
+    """Return (n,) which labels are none; of those that cannot be hashed others complain.
+
+    Parameters
+    ----------
+    labels
+        The labels.
+    """
+    try:
+        some = any(map(is_null, set(labels)))
+    except TypeError:
+        some = False
+    return np.array([is_null(label) for label in labels]) if some else np.zeros(len(labels), dtype=bool)
 
 
 def numbers_of(ratings: Any) -> Floats:
