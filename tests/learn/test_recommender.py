@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import coo_array, csr_matrix
+from sklearn.model_selection import KFold, cross_val_score
 
 import tensorpmf as tp
 from tensorpmf.data import Dataset
@@ -145,6 +146,34 @@ def test_impossible_users_are_taken_for_unknown_ones(tilt_rank: int) -> None:
     odd, fan = recommender.predict([("odd", "Casablanca"), ("fan", "Casablanca")], known=known)
     assert (odd, fan) == pytest.approx((3, 5), abs=0.2)
     assert [len(best) for best in recommender.recommend(["odd", "fan"], known=known)] == [3, 4]
+
+
+def test_the_score_is_the_variance_explained(lines: list[Line], recommender: PMFRecommender) -> None:
+    pairs, stars = [line[:2] for line in lines], np.array([line[2] for line in lines])
+    told = recommender.predict(pairs)
+    expected = 1 - np.mean((told - stars) ** 2) / stars.var()
+    assert recommender.score(pairs, stars) == pytest.approx(expected)
+    assert recommender.score(lines) == pytest.approx(expected)
+    weights = np.arange(len(lines)) < 50
+    assert recommender.score(pairs, stars, weights) == pytest.approx(recommender.score(pairs[:50], stars[:50]))
+
+
+def test_sparse_rows_are_scored_as_new_users(lines: list[Line]) -> None:
+    users = [int(str(line[0])[1:]) for line in lines]
+    films = [FILMS.index(str(line[1])) for line in lines]
+    matrix = csr_matrix(([line[2] for line in lines], (users, films)), shape=(150, 5))
+    recommender = PMFRecommender().fit(matrix[:100])
+    told = recommender.predict(list(zip(*matrix[100:].nonzero(), strict=True)), known=matrix[100:])
+    stars = matrix[100:].data
+    expected = 1 - np.mean((told - stars) ** 2) / stars.var()
+    assert recommender.score(matrix[100:]) == pytest.approx(expected)
+    assert cross_val_score(PMFRecommender(), matrix, cv=KFold(3)).min() > 0.2
+
+
+@pytest.mark.parametrize(("line", "what"), [((None, "y", 4), "user"), (("a", float("nan"), 4), "item")])
+def test_a_rating_needs_a_user_and_an_item(line: Line, what: str) -> None:
+    with pytest.raises(InputError, match=rf"^line 2 holds a rating, but no {what}\.$"):
+        PMFRecommender().fit([("a", "x", 3), ("a", None, None), line])  # type: ignore[list-item]
 
 
 def test_any_joint_pmf_will_do(lines: list[Line], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from tensorpmf._check import positive_number, whole_number
@@ -200,6 +201,26 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
                 item, users = int(item_ix[pairs[0]]), user_ix[pairs]
                 prob[pairs] = np.mean([voice.ratings(item, users) for voice in voices], axis=0)
         return prob
+
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of the variance of ratings that the mean ratings predicted explain; higher is better.
+
+        Ratings in lines are predicted from those of training. The rows of a sparse matrix are new users: each of their
+        ratings is predicted from the others in its row.
+
+        Parameters
+        ----------
+        X
+            The ratings, as for ``fit``.
+        y
+            (n_ratings,) the ratings, if ``X`` does not hold them.
+        sample_weight
+            (n_ratings,) how much each rating counts.
+        """
+        rated = Triples.of(X, y)
+        known = X if hasattr(X, "tocoo") else None
+        told = self.predict(list(zip(rated.users, rated.items, strict=True)), known=known)
+        return float(r2_score(rated.ratings, told, sample_weight=sample_weight))
 
     def recommend(
         self, users: Sequence[Hashable], n: int = 10, *, known: Any = None, exclude_seen: bool = True
