@@ -82,3 +82,19 @@ def generator(owner: str, rng: object, *, optional: bool = False) -> np.random.G
     if not isinstance(rng, np.random.Generator):
         raise SettingError(owner, "rng", "a NumPy generator, such as numpy.random.default_rng(0)", rng)
     return rng
+
+
+def seeded(owner: str, seed: object) -> np.random.Generator:
+    """Return the randomness that a seed stands for.
+
+    Parameters
+    ----------
+    owner
+        Who draws.
+    seed
+        What the caller gave: a number, or where randomness comes from already.
+    """
+    try:
+        return np.random.default_rng(seed)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise SettingError(owner, "seed", "a whole number >= 0 or a NumPy generator", seed) from None

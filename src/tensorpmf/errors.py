@@ -380,7 +380,7 @@ class UnconnectedColumnsError(InputError):
 class UnknownDatasetError(InputError):
     """A data set was named that there is none of."""
 
-    def __init__(self, name: str, known: Sequence[str]) -> None:
+    def __init__(self, name: object, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
         super().__init__(
             f"there is no data set {name!r}. Known data sets: {listing(known)}.", hint=_did_you_mean(name, known)
@@ -395,6 +395,17 @@ class DownloadError(TensorPMFError):
         super().__init__(
             f"the data set {name!r} could not be read from {url}: {problem}.",
             hint=f"get the archive by other means, unpack it into <folder>/{name} and set TENSORPMF_DATA=<folder>.",
+        )
+
+
+class MissingCopyError(TensorPMFError):
+    """There is no local copy of a file of a data set where one was said to be."""
+
+    def __init__(self, path: str, name: str, url: str) -> None:
+        self.path, self.name, self.url = path, name, url
+        super().__init__(
+            f"the data set {name!r} has no local copy: there is no file {path!r}.",
+            hint=f"unpack {url} there, or unset TENSORPMF_DATA to have it downloaded.",
         )
 
 
@@ -517,7 +528,7 @@ def _sized(n_bytes: float) -> str:
     return f"{n_bytes / size:,.2f} {unit}"
 
 
-def _did_you_mean(wanted: Hashable, known: Sequence[Hashable]) -> str | None:
+def _did_you_mean(wanted: object, known: Sequence[Hashable]) -> str | None:
     by_text = {str(item): item for item in known}
     close = get_close_matches(str(wanted), by_text, n=1)
     return f"did you mean {by_text[close[0]]!r}?" if close else None

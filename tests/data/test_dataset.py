@@ -103,6 +103,8 @@ def test_a_split_that_cannot_be_is_refused(train: Any) -> None:
 def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(UnknownDatasetError, match="did you mean 'movielens_1m'"):
         load_dataset("movielens-1m")
+    with pytest.raises(UnknownDatasetError, match=r"there is no data set \['iris'\]"):
+        load_dataset(["iris"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

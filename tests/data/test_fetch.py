@@ -16,7 +16,7 @@ import pytest
 
 from tensorpmf.data.fetch import fetch, sha256_of
 from tensorpmf.data.sources import SOURCES, File, Source
-from tensorpmf.errors import ChecksumError, DownloadError, MissingExtraError
+from tensorpmf.errors import ChecksumError, DownloadError, MissingCopyError, MissingExtraError
 
 CONTENT = {"a.csv": b"1,2\n", "b.arff": b"% anything\r\n@data\r\n1\r\n2\r\n"}
 FILES = (
@@ -115,9 +115,12 @@ def test_local_copies_are_read_and_nothing_is_downloaded(
     source: Source, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TENSORPMF_DATA", str(tmp_path))
-    with pytest.raises(DownloadError, match=r"there is no .*a\.csv"):
-        fetch(source)
-    (tmp_path / "toy").mkdir()
+    for folder in ("", "toy/a.csv"):  # nothing at all, then a folder in the place of a file
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        with pytest.raises(MissingCopyError, match=r"'toy' has no local copy: there is no file '.*a\.csv'") as caught:
+            fetch(source)
+        assert caught.value.hint == f"unpack {source.url} there, or unset TENSORPMF_DATA to have it downloaded."
+    (tmp_path / "toy/a.csv").rmdir()
     for name, data in CONTENT.items():
         (tmp_path / "toy" / name).write_bytes(data)
     assert fetch(source) == CONTENT

@@ -82,6 +82,8 @@ def test_a_seed_fixes_everything_and_a_generator_moves_on(rng: np.random.Generat
         ({"n_levels": 2.5}, "n_levels"),
         ({"n_columns": 2.5}, "n_columns"),
         ({"rank": 1.5}, "rank"),
+        ({"seed": "x"}, "seed"),
+        ({"seed": -1}, "seed"),
     ],
 )
 def test_impossible_shapes_are_refused(settings: dict[str, Any], name: str) -> None:
@@ -91,7 +93,13 @@ def test_impossible_shapes_are_refused(settings: dict[str, Any], name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "settings", [{"n_rows": 0}, {"n_rows": 2.5}, *({"n_rows": 5, "outage": outage} for outage in (1.0, -0.1, "much"))]
+    "settings",
+    [
+        {"n_rows": 0},
+        {"n_rows": 2.5},
+        {"n_rows": 5, "seed": "x"},
+        *({"n_rows": 5, "outage": outage} for outage in (1.0, -0.1, "much")),
+    ],
 )
 def test_impossible_samples_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match="sample_table"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,7 +106,7 @@ def load_dataset(name: str) -> Dataset:
         ``"credit"``, ``"occupancy"``, ``"votes"``, ``"iris"``, ``"website_phishing"``, ``"movielens_100k"``,
         ``"movielens_1m"`` or ``"movielens_10m"``.
     """
-    if name not in SOURCES:
+    if not isinstance(cast("object", name), str) or name not in SOURCES:
         raise UnknownDatasetError(name, tuple(SOURCES))
     source = SOURCES[name]
     files = fetch(source)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tensorpmf.data.sources import File, Source
-from tensorpmf.errors import ChecksumError, DownloadError, MissingExtraError
+from tensorpmf.errors import ChecksumError, DownloadError, MissingCopyError, MissingExtraError
 
 LOCAL_COPIES = "TENSORPMF_DATA"
 """The environment variable that names a folder of local copies; nothing is downloaded then."""
@@ -73,8 +73,8 @@ def extract(archive: Path, source: Source, folder: Path) -> None:
 
 def checked(path: Path, file: File, source: Source) -> bytes:
     """Return the content of a file, or say that it is not there, or not what was published."""
-    if not path.exists():
-        raise DownloadError(source.url, f"there is no {path}", source.name)
+    if not path.is_file():
+        raise MissingCopyError(str(path), source.name, source.url)
     content = path.read_bytes()
     if file.sha256 is not None and (found := sha256_of(content, file.rows_after)) != file.sha256:
         raise ChecksumError(str(path), file.sha256, found)

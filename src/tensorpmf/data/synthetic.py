@@ -8,7 +8,7 @@ from typing import Literal, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf._check import positive_number, whole_number
+from tensorpmf._check import positive_number, seeded, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.schema import Schema
@@ -51,7 +51,7 @@ def synthetic_pmf(
     if len(each) != n_columns:
         raise SettingError("synthetic_pmf", "n_levels", f"a whole number >= 1, or {n_columns} of them", n_levels)
     levels = [whole_number("synthetic_pmf", "n_levels", n, at_least=1) for n in each]
-    rng = np.random.default_rng(seed)
+    rng = seeded("synthetic_pmf", seed)
     weights = rng.uniform(0.3, 1.0, rank)
     factors = [rng.uniform(0.0, 1.0, (n, rank)) for n in levels]
     return LowRankPMF(Schema.from_n_levels(levels), weights / weights.sum(), [f / f.sum(axis=0) for f in factors])
@@ -107,7 +107,7 @@ def sample_table(
     n_rows = whole_number("sample_table", "n_rows", n_rows, at_least=1)
     if positive_number("sample_table", "outage", outage, zero=True) >= 1:
         raise SettingError("sample_table", "outage", "at least 0 and below 1", outage)
-    rng = np.random.default_rng(seed)
+    rng = seeded("sample_table", seed)
     states = rng.choice(pmf.rank, size=n_rows, p=pmf.weights)
     codes = np.stack([_draw_levels(factor, states, rng) for factor in pmf.factors], axis=1)
     codes[rng.random(codes.shape) < outage] = -1
