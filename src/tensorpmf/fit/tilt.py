@@ -118,7 +118,7 @@ def fit_tilt(cells: Cells, values: Floats, rank: int, ridge: float, rng: np.rand
         Where the start comes from.
     """
     n_columns = cells.shape[1]
-    scale = (values - values.mean()) / values.std()
+    scale = (values - values.mean()) / (values.std() or 1.0)  # a single level has no spread
     across = Cells(cells.column_ix, cells.row_ix, cells.base, cells.codes, (n_columns, cells.shape[0]))
     loadings = np.c_[np.ones(n_columns), rng.normal(0.0, LOUDNESS, (n_columns, rank))]
     tilt = Tilt(scale, np.zeros(n_columns), loadings, ridge)
