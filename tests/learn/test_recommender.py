@@ -22,6 +22,7 @@ from tensorpmf.errors import (
     UnknownLevelError,
 )
 from tensorpmf.learn import PMFRecommender
+from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.typing import Floats
 
 FILMS = ["Alien", "Brazil", "Casablanca", "Dracula", "Eraserhead"]
@@ -216,6 +217,23 @@ def test_a_tilted_prediction_does_not_look_at_the_rating_itself(moody: list[Line
         expected = recommender.predict_proba([line[:2]], known=others)
         np.testing.assert_allclose(recommender.predict_proba([line[:2], (7, 0)])[:1], expected, rtol=1e-9)
         assert expected.sum() == pytest.approx(1)
+
+
+def test_known_ratings_are_predicted_all_at_once(moody: list[Line], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is asked once an item for what users are like, not once an item for each item."""
+    recommender = PMFRecommender(tilt_rank=2).fit(moody)
+    pairs, calls, ask = [line[:2] for line in moody], list[str](), LowRankPMF.conditional
+    expected = [recommender.predict([pair])[0] for pair in pairs[:20]]
+    monkeypatch.setattr(
+        LowRankPMF, "conditional", lambda pmf, name, *a, **k: calls.append(name) or ask(pmf, name, *a, **k)
+    )
+    np.testing.assert_allclose(recommender.predict(pairs)[:20], expected)
+    assert len(calls) <= len(recommender.items_)
+
+
+def test_the_only_rating_there_is_can_be_tilted_nowhere() -> None:
+    recommender = PMFRecommender(tilt_rank=1).fit([(user, film, 3) for user in range(20) for film in FILMS])
+    assert recommender.predict([(0, "Alien"), ("new", "Brazil")]).tolist() == [3, 3]
 
 
 def test_tilted_lists_and_new_users_agree_with_predictions(moody: list[Line]) -> None:

@@ -121,6 +121,11 @@ class Evidence:
         cells = (rated.ratings[kept], (user_ix[kept], item_ix[kept]))
         return cls(users, items, schema.encode(coo_array(cells, shape=(len(users) + 1, len(items)))))
 
+    def holds(self, user_ix: Ints, item_ix: Ints) -> NDArray[np.bool_]:
+        """Return (n,) whether the users have rated the items."""
+        cells, n_items = self.table.cells.compressed(), self.table.n_columns
+        return np.isin(user_ix * n_items + item_ix, cells.rows * n_items + cells.columns)
+
 
 def nulls_among(labels: Sequence[Hashable]) -> NDArray[np.bool_]:
     """Return (n,) which labels are none; of those that cannot be hashed others complain.

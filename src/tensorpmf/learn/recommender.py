@@ -17,10 +17,10 @@ from tensorpmf.fit.contract import Algorithm
 from tensorpmf.fit.tilt import Tilt, fit_tilt
 from tensorpmf.learn.base import AnyBins, PMFEstimator, RandomState
 from tensorpmf.learn.ratings import Evidence, Triples, positions
-from tensorpmf.learn.voice import Voice
+from tensorpmf.learn.voice import Voice, without
 from tensorpmf.table.factor import objects
 from tensorpmf.table.table import CategoricalTable
-from tensorpmf.typing import Floats
+from tensorpmf.typing import Floats, Ints
 
 Statistic: TypeAlias = Literal["mean", "median", "mode"]
 """What is told of a distribution: the mean errs least in squares, the median in size, the mode is right most often."""
@@ -32,6 +32,9 @@ HALF = 0.5 - 1e-12
 
 USERS_AT_ONCE = 1024
 """For so many users the ratings of all items are predicted at once."""
+
+PAIRS_AT_ONCE = 1 << 14
+"""So many ratings are predicted at once."""
 
 
 class PMFRecommender(RegressorMixin, PMFEstimator):
@@ -48,7 +51,8 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
     ----------
     tilt_rank
         How many traits of a person, beside generosity, tilt the predicted distributions; 0 leaves them as the joint PMF
-        has them. Where users gave twenty ratings or more, 10 makes the error markedly smaller:
+        has them. What is tilted is no longer an answer of ``pmf_``; but where users gave twenty ratings or more, 10
+        makes the error markedly smaller:
         ``PMFRecommender(VB(8, alpha_factors=0.5), n_models=10, max_iterations=30, tilt_rank=10)``.
     tilt_ridge
         What squared traits cost, in units of the log-likelihood; the more, the smaller they are.
@@ -191,15 +195,25 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         check_is_fitted(self)
         asked = Triples.of(X, rated=False)
         evidence = self._evidence(known)
-        users, user_ix = np.unique(positions(asked.users, evidence.users), return_inverse=True)
-        voices = self._voices(evidence.table.take(users))
-        item_ix = positions(asked.items, evidence.items)
+        user_ix, item_ix = positions(asked.users, evidence.users), positions(asked.items, evidence.items)
         prob = np.tile(self.overall_, (len(item_ix), 1))
+        by_user = np.argsort(user_ix, kind="stable")
+        by_user = by_user[item_ix[by_user] >= 0]
+        for start in range(0, len(by_user), PAIRS_AT_ONCE):
+            pairs = by_user[start : start + PAIRS_AT_ONCE]
+            prob[pairs] = self._ratings(evidence, user_ix[pairs], item_ix[pairs])
+        return prob
+
+    def _ratings(self, evidence: Evidence, user_ix: Ints, item_ix: Ints) -> Floats:
+        """(n_pairs, n_ratings) the probability of each rating, given each user's other ratings."""
+        hidden = np.where(evidence.holds(user_ix, item_ix), item_ix, -1)
+        (users, items), row_ix = np.unique([user_ix, hidden], axis=1, return_inverse=True)
+        voices = self._voices(without(evidence.table.take(users), items))
+        prob = np.empty((len(item_ix), len(self.ratings_)))
         by_item = np.argsort(item_ix, kind="stable")
         for pairs in np.split(by_item, np.flatnonzero(np.diff(item_ix[by_item])) + 1):
-            if len(pairs) and item_ix[pairs[0]] >= 0:
-                item, users = int(item_ix[pairs[0]]), user_ix[pairs]
-                prob[pairs] = np.mean([voice.ratings(item, users) for voice in voices], axis=0)
+            item = int(item_ix[pairs[0]])
+            prob[pairs] = np.mean([voice.ratings(item, row_ix[pairs]) for voice in voices], axis=0)
         return prob
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:

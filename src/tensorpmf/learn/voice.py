@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tensorpmf.fit.tilt import Cells, Tilt, tilted
 from tensorpmf.pmf.base import PMF
@@ -35,15 +34,11 @@ class Voice:
     tilt: Tilt | None = None
 
     def ratings(self, item_ix: int, user_ix: Ints) -> Floats:
-        """Return (n, n_ratings) the probability of each rating of an item by some users, their own not looked at."""
+        """Return (n, n_ratings) the probability of each rating of an item by some users who have not rated it."""
         prob = self.untilted(item_ix, user_ix)
         if self.tilt is None:
             return prob
-        leanings, seen = self._leanings[user_ix], self._seen(item_ix, user_ix)
-        if seen.any():
-            others = without(self.rows.take(user_ix[seen]), item_ix)
-            leanings[seen] = replace(self, rows=others)._leanings
-        theta = self.tilt.theta(leanings, np.arange(len(user_ix)), np.full(len(user_ix), item_ix))
+        theta = self.tilt.theta(self._leanings[user_ix], np.arange(len(user_ix)), np.full(len(user_ix), item_ix))
         return tilted(prob, theta, self.tilt.scale)
 
     def means(self, ratings: Floats) -> Floats:
@@ -69,22 +64,20 @@ class Voice:
         base = np.empty((len(cells.values), max(self.rows.n_levels)))
         by_item = np.argsort(cells.columns, kind="stable")
         for item_ix, places in enumerate(np.split(by_item, np.cumsum(cells.n_observed)[:-1])):
-            base[places] = self.untilted(item_ix, cells.rows[places])
+            base[places] = self._others_say(item_ix, cells.rows[places])
         shape = (self.rows.n_rows, self.rows.n_columns)
         return Cells(cells.rows, cells.columns.astype(np.int64), base, cells.values.astype(np.int64), shape)
 
     def untilted(self, item_ix: int, user_ix: Ints) -> Floats:
         """Return (n, n_ratings) the same without the tilt."""
-        name, seen = self.pmf.schema.names[item_ix], self._seen(item_ix, user_ix)
-        if not isinstance(self.pmf, LowRankPMF) or seen.all():
-            return self.pmf.conditional(name, self.rows.take(user_ix), impossible="missing")
-        prob = self._resp[user_ix] @ self.pmf.factors[item_ix].T
-        if seen.any():
-            prob[seen] = self.pmf.conditional(name, self.rows.take(user_ix[seen]), impossible="missing")
-        return prob
+        if isinstance(self.pmf, LowRankPMF):
+            return self._resp[user_ix] @ self.pmf.factors[item_ix].T
+        return self._others_say(item_ix, user_ix)
 
-    def _seen(self, item_ix: int, user_ix: Ints) -> NDArray[np.bool_]:
-        return np.asarray(self.rows.cells.column(item_ix)[user_ix] >= 0)
+    def _others_say(self, item_ix: int, user_ix: Ints) -> Floats:
+        """(n, n_ratings) the same from the ratings of other items, also where the item is rated."""
+        name = self.pmf.schema.names[item_ix]
+        return self.pmf.conditional(name, self.rows.take(user_ix), impossible="missing")
 
     @cached_property
     def _resp(self) -> Floats:
@@ -99,9 +92,17 @@ class Voice:
         return self.tilt.of_rows(self.known())
 
 
-def without(rows: CategoricalTable, column_ix: int) -> CategoricalTable:
-    """Return rows in which one column is missing."""
+def without(rows: CategoricalTable, column_ix: Ints) -> CategoricalTable:
+    """Return rows in each of which one column is missing.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    column_ix
+        (n_rows,) which column; ``-1`` for none.
+    """
     cells = rows.cells.compressed()
-    kept = cells.columns != column_ix
+    kept = cells.columns != column_ix[cells.rows]
     triples = cells.rows[kept], cells.columns[kept], cells.values[kept]
     return replace(rows, cells=CompressedCells.of_triples(*triples, (rows.n_rows, rows.n_columns)))
