@@ -108,6 +108,9 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         the model in which the same cells are missing, so that rows with many and with few holes can be compared. If all
         of these surprise alike, a row that surprises more scores infinity.
 
+        Of a number that was cut, only its bin is looked at: one beyond all that were seen is as odd as the largest that
+        was, unless ``bins`` gives edges by hand with an outer one beyond what is usual.
+
         Parameters
         ----------
         X
