@@ -64,6 +64,9 @@ def test_hints_name_what_a_classifier_takes(rows: Rows, odd: list[Any], hint: st
     with pytest.raises(TensorPMFError) as caught:
         PMFClassifier(bins=None).fit(X.assign(odd=odd), y)
     assert caught.value.hint == hint
+    with pytest.raises(TensorPMFError) as caught:
+        PMFClassifier(bins=None).fit(X.assign(odd=odd).rename(columns={"odd": "o]'d"}), y)
+    assert caught.value.hint == hint.replace("'odd'", '"o]\'d"')
     texts = X.assign(odd=pd.Categorical([f"t{ix}" for ix in range(60)]))
     assert PMFClassifier().fit(texts, y).schema_["odd"].n_levels == 60
 

@@ -33,7 +33,7 @@ AnyBins: TypeAlias = Bins | Mapping[str, Bins] | Literal["auto"] | None
 """How to cut all columns, or each; ``"auto"`` where it must be, None nowhere."""
 
 SAID = (
-    (r"leave it out with drop=\[.*?\]", "leave it out of X"),
+    (r"leave it out with drop=\[.*?\](?=, cut|, or|\.$)", "leave it out of X"),
     (r"insist with levels=\{.*\}", "insist by making it categorical"),
     (r"treat it as missing with missing=.*, or replace it first", "replace it, by NaN if it is to be missing"),
 )
