@@ -9,6 +9,7 @@ import re
 from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 HINT_ON_COMMAS = "numbers have a decimal point and no comma, as 1234.5; pandas.read_csv(..., decimal=',') reads others."
 
@@ -19,6 +20,18 @@ class TensorPMFError(Exception):
     def __init__(self, sentence: str, *, hint: str | None = None) -> None:
         self.sentence, self.hint = sentence, hint
         super().__init__(sentence if hint is None else f"{sentence}\n  Hint: {hint}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come back from worker processes with their facts; they are not written anew from their sentence."""
+        return _came_back, (type(self), self.args, self.__dict__)
+
+
+def _came_back(kind: type[TensorPMFError], told: tuple[Any, ...], facts: dict[str, Any]) -> TensorPMFError:
+    maker: Any = kind.__base__  # of several bases the one that knows how an error of this kind lies in memory
+    error: TensorPMFError = maker.__new__(kind)
+    error.args = told
+    error.__dict__.update(facts)
+    return error
 
 
 class InputError(TensorPMFError, ValueError):
