@@ -196,19 +196,19 @@ class PMFRecommender(RegressorMixin, PMFEstimator):
         asked = Triples.of(X, rated=False)
         evidence = self._evidence(known)
         user_ix, item_ix = positions(asked.users, evidence.users), positions(asked.items, evidence.items)
+        hidden = np.where(evidence.holds(user_ix, item_ix), item_ix, -1)
         prob = np.tile(self.overall_, (len(item_ix), 1))
         by_user = np.argsort(user_ix, kind="stable")
         by_user = by_user[item_ix[by_user] >= 0]
         for start in range(0, len(by_user), PAIRS_AT_ONCE):
             pairs = by_user[start : start + PAIRS_AT_ONCE]
-            prob[pairs] = self._ratings(evidence, user_ix[pairs], item_ix[pairs])
+            (users, items), row_ix = np.unique([user_ix[pairs], hidden[pairs]], axis=1, return_inverse=True)
+            prob[pairs] = self._ratings(without(evidence.table.take(users), items), row_ix, item_ix[pairs])
         return prob
 
-    def _ratings(self, evidence: Evidence, user_ix: Ints, item_ix: Ints) -> Floats:
-        """(n_pairs, n_ratings) the probability of each rating, given each user's other ratings."""
-        hidden = np.where(evidence.holds(user_ix, item_ix), item_ix, -1)
-        (users, items), row_ix = np.unique([user_ix, hidden], axis=1, return_inverse=True)
-        voices = self._voices(without(evidence.table.take(users), items))
+    def _ratings(self, rows: CategoricalTable, row_ix: Ints, item_ix: Ints) -> Floats:
+        """(n_pairs, n_ratings) the probability of each rating of an item that its row does not hold."""
+        voices = self._voices(rows)
         prob = np.empty((len(item_ix), len(self.ratings_)))
         by_item = np.argsort(item_ix, kind="stable")
         for pairs in np.split(by_item, np.flatnonzero(np.diff(item_ix[by_item])) + 1):
