@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorpmf._check import default_threads, whole_number
 from tensorpmf.errors import NoColumnsError, NoRowsError, WeightError
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tensorpmf.kernels.rows import Rows
     from tensorpmf.table.schema import Schema
 
+Block = TypeVar("Block")
+"""Rows, or what stands for them."""
+
 ROWS_A_BLOCK = 8192
 MOST_BLOCKS = 64
 
@@ -28,7 +31,7 @@ def n_blocks_for(n_rows: int) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def tree_sum(blocks: Sequence[Rows], summarise: Callable[[Rows, Any], Stats], state: Any) -> Stats:
+def tree_sum(blocks: Sequence[Block], summarise: Callable[[Block, Any], Stats], state: Any) -> Stats:
     """Return the statistics of all blocks, halves added to halves; few partial sums are held at a time."""
     if len(blocks) == 1:
         return summarise(blocks[0], state)
@@ -36,7 +39,7 @@ def tree_sum(blocks: Sequence[Rows], summarise: Callable[[Rows, Any], Stats], st
     return tree_sum(blocks[:half], summarise, state) + tree_sum(blocks[half:], summarise, state)
 
 
-def subtrees(blocks: Sequence[Rows], depth: int) -> Iterator[Sequence[Rows]]:
+def subtrees(blocks: Sequence[Block], depth: int) -> Iterator[Sequence[Block]]:
     """Yield the parts of the tree that hang ``depth`` steps below its root, from left to right."""
     if depth == 0 or len(blocks) == 1:
         yield blocks
@@ -53,6 +56,75 @@ def top_sum(sums: Iterator[Stats], n_blocks: int, depth: int) -> Stats:
     half = n_blocks // 2
     left = top_sum(sums, half, depth - 1)
     return left + top_sum(sums, n_blocks - half, depth - 1)
+
+
+class Threads:
+    """Adds over blocks with some threads, the caller's among them; the sum has the same bits for any number.
+
+    Parameters
+    ----------
+    n_threads
+        How many; by default as many as there are processors, or ``TENSORPMF_THREADS``.
+    """
+
+    def __init__(self, n_threads: int | None = None) -> None:
+        n_threads = n_threads or default_threads()
+        self._depth = (n_threads - 1).bit_length()
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def sum(self, blocks: Sequence[Block], summarise: Callable[[Block, Any], Stats], state: Any) -> Stats:
+        """Return what :func:`tree_sum` returns."""
+        if self._pool is None or len(blocks) == 1:
+            return tree_sum(blocks, summarise, state)
+        first, *rest = subtrees(blocks, self._depth)
+        waiting = [self._pool.submit(tree_sum, subtree, summarise, state) for subtree in rest]
+        sums = [tree_sum(first, summarise, state), *(future.result() for future in waiting)]
+        return top_sum(iter(sums), len(blocks), self._depth)
+
+
+def table_to_learn_from(table: CategoricalTable | Any) -> CategoricalTable:
+    """Return a table that something can be learnt from, or say what it lacks.
+
+    Parameters
+    ----------
+    table
+        A table, or anything one can be read from.
+    """
+    if not isinstance(table, CategoricalTable):
+        table = CategoricalTable.from_any(table)
+    if not table.n_columns:
+        raise NoColumnsError()
+    if not table.n_rows:
+        raise NoRowsError()
+    if not table.total_weight:
+        raise WeightError("sum to zero")
+    return table
+
+
+def n_parts_for(n_rows: int, minibatch: int | None) -> int:
+    """Return how many parts have about so many rows each.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows there are.
+    minibatch
+        About how many rows make one part; all, if there is no such number.
+    """
+    return 1 if minibatch is None else max(1, n_rows // minibatch)
+
+
+def part_of(rows: Rows, part: int, n_parts: int) -> Rows:
+    """Return one of several parts, spread evenly over the rows, so that a part of a sorted table is like the whole.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    part, n_parts
+        Which of how many parts.
+    """
+    return rows if n_parts == 1 else rows.take(slice(part, None, n_parts))
 
 
 @dataclass(frozen=True)
@@ -78,48 +150,31 @@ class LocalReducer:
 
     def bind(self, table: CategoricalTable | Any) -> LocalReduce:
         """Cut a table into fixed blocks."""
-        if not isinstance(table, CategoricalTable):
-            table = CategoricalTable.from_any(table)
-        if not table.n_columns:
-            raise NoColumnsError()
-        if not table.n_rows:
-            raise NoRowsError()
-        if not table.total_weight:
-            raise WeightError("sum to zero")
-        n_threads = self.n_threads or default_threads()
-        n_parts = 1 if self.minibatch is None else max(1, table.n_rows // self.minibatch)
-        return LocalReduce(table.schema, rows_of(table), n_parts, n_threads)
+        table = table_to_learn_from(table)
+        return LocalReduce(table.schema, rows_of(table), n_parts_for(table.n_rows, self.minibatch), self.n_threads)
 
 
 class LocalReduce:
     """Fixed blocks of one table, and the threads that work on them.
 
-    The rows of a part are spread evenly over the table, so that a part of a sorted table is like the whole. A part is
-    cut, sorted and merged when it is first read.
+    A part of the rows is cut, sorted and merged when it is first read.
     """
 
-    def __init__(self, schema: Schema, rows: Rows, n_parts: int, n_threads: int) -> None:
+    def __init__(self, schema: Schema, rows: Rows, n_parts: int, n_threads: int | None) -> None:
         self.schema = schema
         self.n_parts = n_parts
         self._rows = rows
         self._blocks: dict[int, list[Rows]] = {}
-        self._depth = (n_threads - 1).bit_length()
-        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+        self._threads = Threads(n_threads)
 
     def blocks(self, part: int) -> list[Rows]:
         """Return the blocks of one part."""
         if part not in self._blocks:
-            rows = self._rows if self.n_parts == 1 else self._rows.take(slice(part, None, self.n_parts))
+            rows = part_of(self._rows, part, self.n_parts)
             self._blocks[part] = cut(rows, n_blocks_for(rows.n_rows))
         return self._blocks[part]
 
     def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any, part: int | None = None) -> Stats:
         """Return the sum of ``summarise(block, state)`` over all blocks, or those of one part."""
         parts = range(self.n_parts) if part is None else [part]
-        blocks = [block for ix in parts for block in self.blocks(ix)]
-        if self._pool is None or len(blocks) == 1:
-            return tree_sum(blocks, summarise, state)
-        first, *rest = subtrees(blocks, self._depth)
-        waiting = [self._pool.submit(tree_sum, subtree, summarise, state) for subtree in rest]
-        sums = [tree_sum(first, summarise, state), *(future.result() for future in waiting)]
-        return top_sum(iter(sums), len(blocks), self._depth)
+        return self._threads.sum([block for ix in parts for block in self.blocks(ix)], summarise, state)

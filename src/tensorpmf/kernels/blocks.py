@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from tensorpmf.kernels.packing import listed, rows_ns
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.kernels.sorting import Sorted, Sorter, pieces
-from tensorpmf.typing import Codes, Floats
+from tensorpmf.kernels.sorting import Plan, Sorter, pieces
+from tensorpmf.typing import Codes
+
+Held = TypeVar("Held")
 
 MOST_BLOCKS = 64
 
@@ -38,46 +42,89 @@ def cut(rows: Rows, n_most: int = MOST_BLOCKS) -> list[Rows]:
     n_most
         How many blocks at most; by default as many as are worth a call.
     """
-    return _sorted_blocks(rows, n_most) or _blocks_as_they_come(rows, n_most)
+    return [block_of(batch, span) for batch, span in lay_out(rows, lambda batch: batch, n_most)]
 
 
-def _blocks_as_they_come(rows: Rows, n_most: int) -> list[Rows]:
+def lay_out(
+    rows: Rows,
+    keep: Callable[[Rows], Held],
+    n_most: int = MOST_BLOCKS,
+    take: Callable[[slice], Rows] | None = None,
+) -> list[tuple[Held, slice]]:
+    """Make rows ready batch by batch, so that only one batch need be in memory; return where each block will be found.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    keep
+        Takes a batch away as soon as it is ready; what it returns stands for the batch.
+    n_most
+        How many blocks at most.
+    take
+        How to fetch some consecutive rows; by default ``rows.take``.
+    """
+    take = take or rows.take
+    return _lay_out_sorted(rows, keep, n_most, take) or _lay_out_as_they_come(rows, keep, n_most, take)
+
+
+def block_of(batch: Rows, span: slice) -> Rows:
+    """Return a block of a batch.
+
+    Parameters
+    ----------
+    batch
+        The batch.
+    span
+        Which of its rows, as :func:`lay_out` says.
+    """
+    if batch.sorted is None:  # such a batch is a block
+        return batch
+    weights = None if batch.weights is None else batch.weights[span]
+    return replace(batch, weights=weights, sorted=batch.sorted.cut(span.start, span.stop))
+
+
+def _lay_out_as_they_come(
+    rows: Rows, keep: Callable[[Rows], Held], n_most: int, take: Callable[[slice], Rows]
+) -> list[tuple[Held, slice]]:
     n_states = sum(rows.n_levels)
     cost = rows_ns(rows.n_rows, rows.n_observed, n_states)
     n_blocks = power_of_two(min(n_most, int(cost / _block_ns(n_states)), rows.n_rows))
     indexed = rows.n_rows * rows.n_observed * 2 < INDEX_BYTES
     return [
-        replace(rows.take(slice(*piece)), packed_as=listed(rows.n_levels), indexed=indexed)
-        for piece in pieces(rows.n_rows, n_blocks)
+        (keep(replace(take(slice(a, b)), packed_as=listed(rows.n_levels), indexed=indexed)), slice(0, b - a))
+        for a, b in pieces(rows.n_rows, n_blocks)
     ]
 
 
-def _sorted_blocks(rows: Rows, n_most: int) -> list[Rows]:
-    """Return sorted blocks, none where sorting does not pay; batches are sorted by themselves, which saves memory."""
+def _lay_out_sorted(
+    rows: Rows, keep: Callable[[Rows], Held], n_most: int, take: Callable[[slice], Rows]
+) -> list[tuple[Held, slice]]:
+    """Return nothing where sorting does not pay; batches are sorted by themselves, which saves memory."""
     if rows.n_rows == 0 or (rows.is_sparse and rows.n_columns > 4 * rows.n_observed):
         return []
-    codes = rows.dense()
-    missing = _lowest(codes) < 0
     n_batches = power_of_two(-(-rows.n_rows // SORT_AT_ONCE) * 2 - 1)
-    batches: list[tuple[Sorted, Floats | None]] = []
-    plan = None
-    for start, stop in pieces(rows.n_rows, n_batches):
-        sorter = Sorter(rows.n_levels, missing, codes[start:stop])
+    spans = [slice(*piece) for piece in pieces(rows.n_rows, n_batches)]
+    missing = np.any([_lowest(take(span).dense()) < 0 for span in spans], axis=0)
+    plan: Plan | None = None
+    indexed = False
+    batches: list[tuple[Held, int]] = []
+    for span in spans:
+        batch = take(span)
+        sorter = Sorter(rows.n_levels, missing, batch.dense())
         if plan is None:
             plan = sorter.plan()
-            if plan.cost_ns > rows_ns(stop - start, rows.n_observed, sum(rows.n_levels)):
+            if plan.cost_ns > rows_ns(batch.n_rows, rows.n_observed, sum(rows.n_levels)):
                 return []
-        batches.append(sorter.sort(None if rows.weights is None else rows.weights[start:stop], plan))
+            n_shown = len(plan.packing.groups) - plan.n_prefix_groups
+            indexed = n_shown > 1 and rows.n_rows * n_shown * 2 < INDEX_BYTES
+        ready, weights = sorter.sort(batch.weights, plan)
+        held = keep(Rows(rows.n_levels, weights=weights, sorted=ready, indexed=indexed))
+        batches.append((held, ready.n_rows))
     assert plan is not None, "there is at least one batch"
     n_wanted = min(n_most, int(n_batches * plan.cost_ns / _block_ns(sum(plan.packing.n_states))))
-    n_each = power_of_two(min(n_wanted // n_batches, *(batch.n_rows for batch, _ in batches)))
-    n_shown = len(plan.packing.groups) - plan.n_prefix_groups
-    indexed = n_shown > 1 and rows.n_rows * n_shown * 2 < INDEX_BYTES
-    return [
-        Rows(rows.n_levels, weights=None if weights is None else weights[a:b], sorted=batch.cut(a, b), indexed=indexed)
-        for batch, weights in batches
-        for a, b in pieces(batch.n_rows, n_each)
-    ]
+    n_each = power_of_two(min(n_wanted // n_batches, *(n_rows for _, n_rows in batches)))
+    return [(held, slice(*piece)) for held, n_rows in batches for piece in pieces(n_rows, n_each)]
 
 
 def _block_ns(n_states: int) -> float:
