@@ -19,7 +19,7 @@ from typing import Any
 from tensorpmf.errors import EmptyFileError, EncodingError, RaggedLineError, SettingError, UnreadableFileError
 from tensorpmf.table.arrow import factor_of_texts
 from tensorpmf.table.factor import Factor
-from tensorpmf.table.source import Source
+from tensorpmf.table.source import Source, source_of_texts
 
 _QUOTED = re.compile(r'"[^"]*"')
 
@@ -57,7 +57,12 @@ def source_of_csv(
         texts = file.read(head, positions, len(columns))
         return texts.num_rows, map(factor_of_texts, texts.columns)
 
-    return Source(columns, load, repr(str(path)))
+    def batches(positions: Sequence[int]) -> Iterator[Source]:
+        if not (head.is_all and file.has_header):
+            for texts in file.read_batches(head, positions, len(columns)):
+                yield source_of_texts([columns[ix] for ix in positions], texts)
+
+    return Source(columns, load, repr(str(path)), batches)
 
 
 @dataclass(frozen=True)
@@ -102,12 +107,25 @@ class _TextFile:
 
     def read(self, head: _Head, positions: Sequence[int], n_columns: int) -> Any:
         """Return an Arrow table of some columns, as dictionaries of texts."""
+        from pyarrow.csv import read_csv
+
+        with self._ragged_lines_found(head, n_columns), self.opened() as stream:
+            return read_csv(stream, *self._options(head, positions, n_columns))
+
+    def read_batches(self, head: _Head, positions: Sequence[int], n_columns: int) -> Iterator[Any]:
+        """Yield the same as Arrow record batches of about a megabyte of text."""
+        from pyarrow.csv import open_csv
+
+        with self._ragged_lines_found(head, n_columns), self.opened() as stream:
+            yield from open_csv(stream, *self._options(head, positions, n_columns))
+
+    def _options(self, head: _Head, positions: Sequence[int], n_columns: int) -> tuple[Any, Any, Any]:
         import pyarrow as pa
-        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
+        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions
 
         wanted = [str(ix) for ix in positions]
         texts = dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string()))
-        options = (
+        return (
             ReadOptions(
                 column_names=[str(ix) for ix in range(n_columns)],
                 skip_rows=head.n_blank,
@@ -118,9 +136,12 @@ class _TextFile:
             ParseOptions(delimiter=head.delimiter, newlines_in_values=True),
             ConvertOptions(column_types=texts, include_columns=wanted, strings_can_be_null=False),
         )
+
+    @contextmanager
+    def _ragged_lines_found(self, head: _Head, n_columns: int) -> Generator[None]:
         try:
-            with self._errors_explained(), self.opened() as stream:
-                return read_csv(stream, *options)
+            with self._errors_explained():
+                yield
         except UnreadableFileError as error:
             if "columns, got" in error.reason:
                 self._find_ragged_line(head.delimiter, n_columns)

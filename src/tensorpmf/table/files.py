@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from tensorpmf.table.source import Source, is_row_label, source_of_arrow
 _TEXT = (".csv", ".tsv", ".txt", ".data")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
+ROWS_AT_ONCE = 1 << 16
+"""Rows of a batch of a Parquet file."""
+
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
 
@@ -32,13 +36,24 @@ def source_of_file(path: Path, names: Sequence[str] | None, delimiter: str | Non
     encoding
         For a text file: how it is encoded.
     """
-    ending, compression = _checked(path)
+    ending, compression = format_of(path)
     if ending in _TEXT:
         delimiter = "\t" if ending == ".tsv" and delimiter is None else delimiter
         return source_of_csv(path, compression, names, delimiter, encoding)
-    with _readable(path, "Parquet" if ending in _PARQUET else "Arrow"):
+    kind = "Parquet" if ending in _PARQUET else "Arrow"
+    with _readable(path, kind):
         data = _bytes_of(path, compression)
-        return _of_parquet(data, str(path)) if ending in _PARQUET else _of_arrow(data, str(path))
+        source = _of_parquet(data, str(path)) if ending in _PARQUET else _of_arrow(data, str(path))
+
+    def load(positions: Sequence[int]) -> tuple[int, Iterator[Factor]]:
+        with _readable(path, kind):
+            return source.load(positions)
+
+    def batches(positions: Sequence[int]) -> Iterator[Source]:
+        with _readable(path, kind):
+            yield from source.batches(positions)
+
+    return replace(source, load=load, batches=batches)
 
 
 def unpacked(path: Path) -> Path:
@@ -46,8 +61,14 @@ def unpacked(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() in _COMPRESSIONS else path
 
 
-def _checked(path: Path) -> tuple[str, str | None]:
-    """Return the format and the compression that the file's name tells, or say why it is no table."""
+def format_of(path: Path) -> tuple[str, str | None]:
+    """Return the format and the compression that a file's name tells, or say why it is no table.
+
+    Parameters
+    ----------
+    path
+        Its path.
+    """
     if path.is_dir():
         raise DirectoryError(str(path))
     if not path.exists():
@@ -96,15 +117,36 @@ def _of_parquet(data: Any, what: str) -> Source:
         table = file.read(columns=[names[ix] for ix in positions])
         return source_of_arrow(table, ours=frozenset(texts)).load(range(len(positions)))
 
-    return Source(names, load, repr(what))
+    def batches(positions: Sequence[int]) -> Iterator[Source]:
+        chosen = [names[ix] for ix in positions]
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=chosen):
+            yield source_of_arrow(batch.select(chosen), ours=frozenset(texts))
+
+    return Source(names, load, repr(what), batches)
 
 
 def _of_arrow(data: Any, what: str) -> Source:
     import pyarrow as pa
 
-    try:
-        table = pa.ipc.open_file(data).read_all()
-    except pa.ArrowInvalid:  # not the file format, so perhaps the stream format
+    def opened() -> tuple[Any, Iterator[Any]]:
         data.seek(0)
-        table = pa.ipc.open_stream(data).read_all()
-    return source_of_arrow(table, what=repr(what))
+        try:
+            file = pa.ipc.open_file(data)
+        except pa.ArrowInvalid:  # not the file format, so perhaps the stream format
+            data.seek(0)
+            stream = pa.ipc.open_stream(data)
+            return stream.schema, iter(stream)
+        return file.schema, map(file.get_batch, range(file.num_record_batches))
+
+    def load(positions: Sequence[int]) -> tuple[int, Iterator[Factor]]:
+        schema, batches = opened()
+        return source_of_arrow(pa.Table.from_batches(batches, schema), what=repr(what)).load(positions)
+
+    def batches(positions: Sequence[int]) -> Iterator[Source]:
+        chosen = [kept[position] for position in positions]
+        for batch in opened()[1]:
+            yield source_of_arrow(batch.select(chosen))
+
+    names = opened()[0].names
+    kept = [ix for ix, name in enumerate(names) if not is_row_label(name)]
+    return Source([names[ix] for ix in kept], load, repr(what), batches)

@@ -65,7 +65,7 @@ class Learner:
             if name in self.levels:
                 raise InputError(f"column {name!r} is to be cut into bins, so it cannot be given levels too.")
 
-    def column(self, name: str, factor: Factor, weights: Floats | None = None) -> Column:
+    def column(self, name: str, factor: Factor, weights: Floats | None = None, n_rows: int | None = None) -> Column:
         """Return the column that raw values tell about.
 
         Parameters
@@ -76,6 +76,8 @@ class Learner:
             Its values; texts stand for themselves.
         weights
             (n_rows,) how much each row counts.
+        n_rows
+            How many rows the factor stands for, if each of its own stands for all that hold its label.
         """
         if not factor.n_observed:
             raise UnobservedColumnError(name)
@@ -86,11 +88,11 @@ class Learner:
             return Column(name, tuple(map(plain, self.levels[name])), name in self.ordered)
         labels = factor.labels.tolist()
         if factor.declared:
-            _check_levels(name, factor, factor.n_rows)
+            _check_levels(name, factor, n_rows or factor.n_rows)
             return Column(name, tuple(labels), name in self.ordered or factor.ordered)
         if factor.numbers is not None:
             _check_whole(name, factor)
-        _check_levels(name, factor, max(factor.n_observed, int(factor.mass(weights).sum())) // 2)
+        _check_levels(name, factor, max(n_rows or factor.n_observed, int(factor.mass(weights).sum())) // 2)
         return Column(name, in_order(labels), name in self.ordered or _has_order(labels))
 
     def _bins(self, name: str, factor: Factor) -> Bins | None:

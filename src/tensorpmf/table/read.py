@@ -112,14 +112,14 @@ def read_table(
     """
     if not isinstance(cast("object", schema), Schema | None):
         raise SettingError("read_table", "schema", "a Schema, such as table.schema", type(schema).__name__)
-    learner = Learner(_levels(levels), frozenset(_several(ordered)), bins)
+    learner = Learner(_levels(levels), frozenset(several(ordered)), bins)
     if schema is not None or isinstance(source, CategoricalTable):
         learner.check_idle()
     if unknown not in ("error", "missing"):
         raise SettingError("read_table", "unknown", '"error" or "missing"', unknown)
     if isinstance(source, CategoricalTable):
         return _of_table(source, columns, drop, weights, schema, unknown)
-    marks = _marks(missing)
+    marks = marks_of(missing)
     if hasattr(source, "tocoo"):
         table = _of_sparse(source, names, marks, learner, schema, unknown)
         table = _of_table(table, columns, drop, weights, None, unknown)
@@ -129,18 +129,18 @@ def read_table(
     raw = _opened(source, names, schema, delimiter, encoding)
     check_names(raw.names)
     weigher = [weights] if isinstance(weights, str) else []
-    chosen = _chosen(raw.names, columns, [*_several(drop), *weigher])
+    chosen = chosen_names(raw.names, columns, [*several(drop), *weigher])
     learner.check_names(chosen)
     position_of = {name: ix for ix, name in enumerate(raw.names)}
     n_rows, raw_factors = raw.load([position_of[name] for name in (*weigher, *chosen)])
     factors = (factor.without(markers(factor, marks)) for factor in raw_factors)
-    row_weights = checked_weights(_weights_of(weigher[0], next(factors)) if weigher else weights, n_rows)
+    row_weights = checked_weights(weights_of(weigher[0], next(factors)) if weigher else weights, n_rows)
     if schema is None:
-        _check_some(n_rows, chosen, raw.what)
+        check_some(n_rows, chosen, raw.what)
         schema, codes = _learnt(learner, zip(chosen, factors, strict=True), row_weights, unknown)
     else:
         takes_codes = isinstance(source, np.ndarray) and source.dtype.kind in "iu"
-        codes = _encoded(schema, zip(chosen, factors, strict=True), unknown, takes_codes=takes_codes)
+        codes = encoded_columns(schema, zip(chosen, factors, strict=True), unknown, takes_codes=takes_codes)
     return CategoricalTable(schema, stacked(schema, codes, n_rows).compact(), row_weights)
 
 
@@ -167,13 +167,13 @@ def encode_batches(
     unknown
         What to do with labels that the schema does not have.
     """
-    marks = _marks(missing)
+    marks = marks_of(missing)
     for batch in batches:
         raw = source_of_arrow(batch)
         n_rows, factors = raw.load(range(len(raw.names)))
         factor_of_name = {name: f.without(markers(f, marks)) for name, f in zip(raw.names, factors, strict=True)}
-        weigher = None if weights is None else _weights_of(weights, factor_of_name.pop(weights))
-        codes = _encoded(schema, factor_of_name.items(), unknown)
+        weigher = None if weights is None else weights_of(weights, factor_of_name.pop(weights))
+        codes = encoded_columns(schema, factor_of_name.items(), unknown)
         yield CategoricalTable(schema, stacked(schema, codes, n_rows), checked_weights(weigher, n_rows, is_part=True))
 
 
@@ -215,9 +215,10 @@ def _learnt(
     return Schema(tuple(columns)), codes
 
 
-def _encoded(
+def encoded_columns(
     schema: Schema, named: Iterable[tuple[str, Factor]], unknown: Unknown, *, takes_codes: bool = False
 ) -> dict[str, Codes]:
+    """Return the codes of columns that a schema has, by name."""
     codes: dict[str, Codes] = {}
     for name, factor in named:
         column = _column(schema, name)
@@ -253,7 +254,7 @@ def _of_table(
 ) -> CategoricalTable:
     if isinstance(weights, str):
         raise WeightError(f"cannot come from column {weights!r} of what has been coded already")
-    table = table.select(_chosen(table.schema.names, columns, drop))
+    table = table.select(chosen_names(table.schema.names, columns, drop))
     table = table if schema is None else recoded(table, schema, unknown)
     return table if weights is None else table.with_weights(weights)
 
@@ -271,23 +272,23 @@ def _of_sparse(
     n_rows, n_columns = entries.shape
     values = factor_of("values", entries.data).without(marks or ())
     if schema is None:
-        _check_some(n_rows, range(n_columns), "the array")
+        check_some(n_rows, range(n_columns), "the array")
         with hints_said(SHARED):
             schema = shared_schema(names or default_names(n_columns), values, learner)
     return CategoricalTable(schema, cells_of_triples(schema, entries.row, entries.col, values, n_rows, unknown))
 
 
-def _chosen(names: Sequence[str], columns: Iterable[str] | None, drop: Iterable[str]) -> list[str]:
+def chosen_names(names: Sequence[str], columns: Iterable[str] | None, drop: Iterable[str]) -> list[str]:
     """Return the names of the columns to take, in order."""
-    gone, known = set(_several(drop)), set(names)
-    wanted = list(names) if columns is None else _several(columns)
+    gone, known = set(several(drop)), set(names)
+    wanted = list(names) if columns is None else several(columns)
     for name in (*wanted, *gone):
         if name not in known:
             raise UnknownColumnError(name, names)
     return [name for name in wanted if name not in gone]
 
 
-def _several(items: Iterable[Item]) -> list[Item]:
+def several(items: Iterable[Item]) -> list[Item]:
     """Return names or labels as a list; a single one may come without a list around it."""
     is_single = isinstance(items, str | bytes) or not hasattr(items, "__iter__")
     return cast("list[Item]", [items] if is_single else list(items))
@@ -301,22 +302,24 @@ def _levels(levels: Mapping[str, Sequence[Hashable]] | None) -> dict[str, Sequen
         raise SettingError("read_table", "levels", "a mapping from column names to their levels", levels) from None
 
 
-def _marks(missing: Iterable[Hashable] | None) -> list[Hashable] | None:
+def marks_of(missing: Iterable[Hashable] | None) -> list[Hashable] | None:
     """Return what the caller says marks a missing cell."""
-    marks = None if missing is None else _several(missing)
+    marks = None if missing is None else several(missing)
     if marks is not None and not all(map(is_hashable, marks)):
         raise SettingError("read_table", "missing", "a label or several", missing)
     return marks
 
 
-def _check_some(n_rows: int, columns: Sized, what: str) -> None:
+def check_some(n_rows: int, columns: Sized, what: str) -> None:
+    """Raise an error if there is nothing to learn from."""
     if not columns:
         raise NoColumnsError(what)
     if not n_rows:
         raise NoRowsError(what)
 
 
-def _weights_of(name: str, factor: Factor) -> Floats:
+def weights_of(name: str, factor: Factor) -> Floats:
+    """Return the (n_rows,) numbers of a column of weights, NaN where one is missing."""
     factor = typed(factor)
     numbers = factor.numbers
     if numbers is None:

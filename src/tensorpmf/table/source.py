@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorpmf.errors import DuplicateColumnError, InputError, LengthError, UnknownSourceError, counted
-from tensorpmf.table.arrow import declares, factor_of_arrow
+from tensorpmf.table.arrow import declares, factor_of_arrow, factor_of_texts
 from tensorpmf.table.factor import Factor, objects, plain
 from tensorpmf.table.schema import default_names
 
@@ -30,11 +30,14 @@ class Source:
         Given the positions of some columns, returns the number of rows and, one after the other, the columns' factors.
     what
         How the source is called in an error.
+    batches
+        For a file: given the positions of some columns, yields them, some rows at a time.
     """
 
     names: list[str]
     load: Callable[[Sequence[int]], tuple[int, Iterator[Factor]]]
     what: str = "the table"
+    batches: Callable[[Sequence[int]], Iterator[Source]] = field(default=lambda _: iter(()))
 
     @classmethod
     def each(
@@ -239,3 +242,18 @@ def source_of_arrow(table: Any, what: str = "the table", ours: frozenset[str] = 
 def is_row_label(name: str) -> bool:
     """Whether pandas has written the labels of rows, which are no variable, in a column of this name."""
     return re.fullmatch(r"__index_level_\d+__", name) is not None
+
+
+def source_of_texts(names: Sequence[str], batch: Any) -> Source:
+    """Return the columns of an Arrow record batch of dictionaries of texts.
+
+    Parameters
+    ----------
+    names
+        What the columns are called.
+    batch
+        The batch.
+    """
+    import pyarrow as pa
+
+    return Source.each(names, lambda ix: factor_of_texts(pa.chunked_array([batch.column(ix)])), batch.num_rows)
