@@ -351,6 +351,24 @@ class ModelFileError(InputError):
         super().__init__(f"{path}: {problem}.", hint=hint)
 
 
+class RowsFolderError(InputError):
+    """A folder cannot hold the rows of a table."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(
+            f"{path!r} cannot hold these rows: {problem}.", hint="give another folder, an empty one, or none at all."
+        )
+
+
+class ClusterError(TensorPMFError):
+    """A cluster was lost, or cannot do what it is asked to."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the cluster does not answer: {problem}.")
+
+
 class UnsavableError(InputError):
     """A value, the model itself or something in it, cannot be written to a model file."""
 

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.contract.examples import EXAMPLES
 
 import tensorpmf as tp
 from tensorpmf.fit.contract import Algorithm, Info
 from tensorpmf.fit.em import EMState
-from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.kernels.estep import Counts
 from tensorpmf.kernels.rows import Rows
-from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.testing.algorithms import (
     ALGORITHM_CHECKS,
     AlgorithmCheck,
     check_algorithm,
-    check_reducer,
     example_table,
 )
 
@@ -29,25 +27,6 @@ KINDS = [
     for kind in (getattr(tp, name) for name in tp.__all__)
     if inspect.isclass(kind) and issubclass(kind, Algorithm) and not inspect.isabstract(kind)
 ]
-
-EXAMPLES: dict[str, list[Algorithm[Any, Any]]] = {
-    "CTF": [
-        tp.CTF(rank=2),
-        tp.CTF(rank=2, order=2),
-        tp.CTF(rank=2, order="full"),
-        tp.CTF(rank=2, method="mirror"),
-        tp.CTF(rank=2, loss="frobenius"),
-    ],
-    "EM": [tp.EM(rank=1), tp.EM(rank=3)],
-    "LPS": [tp.LPS(rank=2), tp.LPS(rank=3, purification=3, cores="complex"), tp.LPS(rank=1, purification=1)],
-    "SQUAREM": [
-        tp.SQUAREM(tp.EM(rank=3)),
-        tp.SQUAREM(tp.EM(rank=3), scheme="s3", coordinates="simplex"),
-        tp.SQUAREM(tp.CTF(rank=2)),
-        tp.SQUAREM(tp.VB(max_rank=5)),
-    ],
-    "VB": [tp.VB(max_rank=5), tp.VB(max_rank=5, accelerate=False)],
-}
 
 
 def test_every_algorithm_has_an_example() -> None:
@@ -126,26 +105,3 @@ def test_a_fault_is_found(fault: str, complaint: str) -> None:
 def test_settings_that_can_be_changed_are_found() -> None:
     with pytest.raises(AssertionError, match="can be changed"):
         check_algorithm(Unfrozen("none"))
-
-
-@pytest.mark.parametrize("minibatch", [None, 60])
-@pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("compressed", [False, True])
-def test_the_local_reducer_keeps_the_contract(n_threads: int, minibatch: int | None, compressed: bool) -> None:
-    table = example_table()
-    held = replace(table, cells=table.cells.compressed()) if compressed else table
-    check_reducer(LocalReducer(n_threads, minibatch), held, rows_of(table))
-
-
-@dataclass(frozen=True)
-class Forgetful:
-    """A reducer that loses the last row."""
-
-    def bind(self, table: tp.CategoricalTable) -> Any:
-        return LocalReducer(1).bind(table.take(slice(None, -1)))
-
-
-def test_a_reducer_that_loses_a_row_is_found() -> None:
-    table = example_table()
-    with pytest.raises(AssertionError, match="the weight of all rows"):
-        check_reducer(Forgetful(), table, rows_of(table))
