@@ -184,3 +184,21 @@ def test_what_is_left_of_a_table_must_be_one_still(table: tp.CategoricalTable, a
 def test_threads_are_at_least_one() -> None:
     with pytest.raises(SettingError, match="n_threads"):
         LocalReducer(n_threads=0)
+
+
+@pytest.mark.parametrize("algorithm", [tp.VB(max_rank=3), tp.EM(2), tp.SQUAREM(tp.EM(2)), tp.LPS(2)])
+def test_a_result_tells_of_columns_that_no_rows_connect_and_of_those_never_seen(algorithm: Any) -> None:
+    codes = np.random.default_rng(0).integers(0, 2, (200, 7))
+    codes[:100, 2:] = codes[100:, :2] = codes[100:150, 4:] = codes[150:, 2:4] = codes[:, 6] = -1
+    connects = "no rows connect 'x1', 'x2' with 'x3', 'x4' (nor with 1 other group): how these depend on each other"
+    notes = tp.fit(tp.CategoricalTable.from_codes(codes, n_levels=[2] * 7), algorithm, max_iterations=5).notes
+    assert notes[-2:] == (
+        f"{connects} is not in the data",
+        "no row observes 'x7': what the model says there is not from the data",
+    )
+
+
+def test_a_chain_of_rows_connects_columns(table: tp.CategoricalTable) -> None:
+    codes = table.codes.copy()
+    codes[:200, 2:] = codes[200:400, [0, 3, 4, 5]] = codes[400:, :2] = -1
+    assert not tp.fit(tp.CategoricalTable.from_codes(codes, n_levels=[2] * 6), tp.EM(2), max_iterations=5).notes

@@ -115,7 +115,10 @@ class Algorithm(ABC, Generic[State, Stats]):
 
 
 class Reduce(Protocol):
-    """Maps a function over the row blocks of one table and adds the results in a fixed tree order."""
+    """Maps a function over the row blocks of one table and adds the results in a fixed tree order.
+
+    It may have ``notes``, a tuple of what a reader of a result should know of the rows.
+    """
 
     @property
     def schema(self) -> Schema:

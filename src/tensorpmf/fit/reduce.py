@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorpmf._check import default_threads, whole_number
-from tensorpmf.errors import NoColumnsError, NoRowsError, WeightError
+from tensorpmf.errors import NoColumnsError, NoRowsError, WeightError, counted, listing
 from tensorpmf.fit.contract import Stats
 from tensorpmf.kernels.blocks import cut
+from tensorpmf.kernels.together import connected_groups
 from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.table.table import CategoricalTable
 
 if TYPE_CHECKING:
     from tensorpmf.kernels.rows import Rows
     from tensorpmf.table.schema import Schema
+    from tensorpmf.typing import Ints
 
 Block = TypeVar("Block")
 """Rows, or what stands for them."""
@@ -166,6 +169,19 @@ class LocalReduce:
         self._rows = rows
         self._blocks: dict[int, list[Rows]] = {}
         self._threads = Threads(n_threads)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of these rows: of which columns, taken together or alone, they say nothing."""
+        groups, unseen = connected_groups(self._rows)
+        alone = f"no row observes {self._named(unseen)}: what the model says there is not from the data"
+        named = " with ".join(map(self._named, groups[:2]))
+        more = f" (nor with {counted(len(groups) - 2, 'other group')})" if len(groups) > 2 else ""
+        apart = f"no rows connect {named}{more}: how these depend on each other is not in the data"
+        return (*([apart] if len(groups) > 1 else []), *([alone] if len(unseen) else []))
+
+    def _named(self, columns: Ints) -> str:
+        return listing([self.schema.names[int(ix)] for ix in columns], 5)
 
     def blocks(self, part: int) -> list[Rows]:
         """Return the blocks of one part."""

@@ -33,7 +33,8 @@ class FitResult:
     algorithm
         The settings that were used.
     notes
-        What a reader should know, such as a cap that applied.
+        What a reader should know, such as a cap that applied, or columns that no rows connect: of how they depend on
+        each other the model says something, the data do not.
     starts
         Final objective of every start, in order, or where rows were held out, their mean log-likelihood; the best one
         is the one returned.

@@ -188,6 +188,6 @@ def fit(
         status=status,
         trace=best.trace,
         algorithm=algorithm,
-        notes=algorithm.notes(reduce.schema, rank),
+        notes=(*algorithm.notes(reduce.schema, rank), *getattr(reduce, "notes", ())),
         starts=tuple(ascent.infos[-1].score for ascent in moved),
     )
