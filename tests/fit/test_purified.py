@@ -17,6 +17,7 @@ from tensorpmf.fit.contract import Status
 from tensorpmf.fit.purified import LPSState
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.rounds import Rounds
+from tensorpmf.fit.run import Progress
 from tensorpmf.kernels.purified import core_slopes
 from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.testing.algorithms import check_algorithm, example_table
@@ -64,6 +65,30 @@ def test_a_model_tells_the_log_likelihood_that_the_fit_saw(table: tp.Categorical
     assert isinstance(result.pmf, tp.PurifiedPMF)
     assert result.posterior is None
     assert result.rank == result.pmf.rank == 2
+
+
+@pytest.mark.parametrize("max_iterations", [2, 9, 10, 11, 12, 200])
+def test_a_run_cut_short_tells_the_log_likelihood_of_the_model_it_returns(max_iterations: int) -> None:
+    few = sample_table(synthetic_pmf(4, 3, 2, seed=3), 400, seed=4)
+    start = tp.LPS(rank=2).start(few.schema, np.random.default_rng(np.random.SeedSequence(0).spawn(1)[0]))
+    result = tp.fit(few, tp.LPS(rank=2), max_iterations=max_iterations, minibatch=40)
+    assert result.status is Status.MAX_ITERATIONS
+    assert len(result.trace) == max_iterations
+    assert result.objective == pytest.approx(result.pmf.log_prob(few).sum())
+    assert result.objective > tp.LPS(rank=2).finish(start).log_prob(few).sum()
+
+
+def test_an_interrupt_is_followed_by_a_look_at_all_rows_which_another_one_ends(table: tp.CategoricalTable) -> None:
+    few = table.take(slice(0, 400))
+
+    def stop(now: Progress) -> None:
+        if now.iteration >= 3:
+            raise KeyboardInterrupt
+
+    result = tp.fit(few, tp.LPS(rank=2), callback=stop)
+    assert result.status is Status.INTERRUPTED
+    assert result.objective == pytest.approx(result.pmf.log_prob(few).sum())
+    assert result.starts == (pytest.approx(result.objective / 400),)
 
 
 @pytest.mark.parametrize("cores", ["real", "complex"])

@@ -105,6 +105,10 @@ class Algorithm(ABC, Generic[State, Stats]):
         """Return which part of the rows the next step reads; ``None`` for all of them."""
         return None
 
+    def closing(self, state: State) -> State:
+        """Return where to take the last step before a run is cut short: it must tell how good the model returned is."""
+        return state
+
     def notes(self, schema: Schema, rank: int) -> tuple[str, ...]:
         """Return what a reader of a result of this rank should know of the settings."""
         return ()

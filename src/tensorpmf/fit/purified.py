@@ -103,9 +103,9 @@ class LPS(Algorithm[LPSState, Slopes]):
     through the others these judge the model, its cores averaged over the last hundred steps. Once ``patience`` steps
     brought nothing, the best model is returned. Of several starts (``fit(..., n_starts=3)``) the one that the rows held
     out find likeliest is kept; it is worth it where the rank is small. The objective is the log-likelihood of all rows,
-    estimated at each step from the rows it reads, and exact at the last. Where rows are not divided (fewer than ten, or
-    a reducer of your own that does not) none is held out: steps that lower the log-likelihood are taken back, and it
-    is climbed to the top.
+    estimated at each step from the rows it reads, and exact at the last, also where ``max_iterations`` or Ctrl-C ended
+    training. Where rows are not divided (fewer than ten, or a reducer of your own that does not) none is held out:
+    steps that lower the log-likelihood are taken back, and it is climbed to the top.
 
     A pass costs O(cells x rank⁴ / 4), for complex cores O(cells x rank⁴), whatever the purification; memory, some
     arrays of O(levels of all columns x rank⁴ / 4), at rank 32 a gigabyte for 80 levels. Missing cells are summed out

@@ -108,7 +108,8 @@ class Rounds(Algorithm[RoundsState, Slopes]):
         n_times = self.n_parts if state.visits else 1
         info = Info(n_times * slopes.log_likelihood, entering.rank, settled=False, validation=state.validation)
         if not state.visits:
-            info = replace(info, settled=True)
+            mean = state.validation if state.n_rounds else slopes.log_likelihood / slopes.weight
+            info = replace(info, settled=True, validation=mean)
             return replace(state, last=info), info
         part, rest = state.visits[0], state.visits[1:]
         if part >= self.n_held_out:
@@ -119,6 +120,10 @@ class Rounds(Algorithm[RoundsState, Slopes]):
         if not rest:
             after = self._judged(after)
         return after, replace(info, validation=after.validation)
+
+    def closing(self, state: RoundsState) -> RoundsState:
+        """End training here; before any round is over, the average so far is the best there is."""
+        return replace(state, best=state.best if state.n_rounds else state.average, visits=())
 
     def finish(self, state: RoundsState) -> PurifiedPMF:
         """Return the model that was best for the rows held out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -85,20 +86,31 @@ def climb(
     """Iterate one start until it converges, runs out of iterations or is interrupted."""
     ascent = Ascent(state, tolerance)
     began = time.perf_counter()
+
+    def converges(state: Any) -> bool:
+        part = algorithm.part(state)
+        reads = algorithm.reads_data(state)
+        stats = reduce(algorithm.summarise, state, part) if reads else None
+        ascent.state, info = algorithm.update(state, stats)
+        seconds = time.perf_counter() - began
+        converged = ascent.see(info, seconds, passes=reads * (1.0 if part is None else 1.0 / reduce.n_parts))
+        watch(len(ascent.infos) - 1, info, seconds)
+        return converged
+
     try:
-        for iteration in range(max_iterations):
-            part = algorithm.part(ascent.state)
-            reads = algorithm.reads_data(ascent.state)
-            stats = reduce(algorithm.summarise, ascent.state, part) if reads else None
-            ascent.state, info = algorithm.update(ascent.state, stats)
-            seconds = time.perf_counter() - began
-            converged = ascent.see(info, seconds, passes=reads * (1.0 if part is None else 1.0 / reduce.n_parts))
-            watch(iteration, info, seconds)
-            if converged:
+        for n_left in reversed(range(max_iterations)):
+            if n_left == 0:
+                ascent.state = algorithm.closing(ascent.state)
+            if converges(ascent.state):
                 ascent.status = Status.CONVERGED
                 break
     except KeyboardInterrupt:
         ascent.status = Status.INTERRUPTED
+        closing = algorithm.closing(ascent.state)
+        if ascent.infos and closing is not ascent.state:
+            ascent.state = closing
+            with suppress(KeyboardInterrupt):
+                converges(closing)
     return ascent
 
 
@@ -128,7 +140,8 @@ def fit(
     n_starts
         How many random starting points are tried; the best objective is kept.
     max_iterations
-        The most steps a start may take; one is a pass over the rows, unless it reads a part of them, or none.
+        The most steps a start may take; one is a pass over the rows, unless it reads a part of them, or none. Where
+        steps only estimate the objective, as those of :class:`LPS` do, the last one tells that of the model returned.
     tolerance
         A start has converged when a pass gains less than this, relative to the objective.
     reducer
