@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from tensorpmf.errors import SettingError
+from tensorpmf.errors import SettingError, sized
 
 
 def whole_number(owner: str, name: str, value: object, *, at_least: int) -> int:
@@ -55,6 +55,41 @@ def positive_number(owner: str, name: str, value: object, *, zero: bool = False)
     if not isfinite(number) or number < 0 or (number == 0 and not zero):
         raise SettingError(owner, name, f"a finite number {'>=' if zero else '>'} 0", value)
     return number
+
+
+def known_rank(owner: str, rank: int | None) -> int:
+    """Return the rank that an algorithm was told.
+
+    Parameters
+    ----------
+    owner
+        The algorithm.
+    rank
+        What its settings say.
+    """
+    if rank is None:
+        raise SettingError(owner, "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
+    return int(rank)
+
+
+def require_memory(owner: str, name: str, value: object, n_numbers: int) -> None:
+    """Refuse a setting with which a fit would need more memory than the machine has.
+
+    Parameters
+    ----------
+    owner
+        Whose setting it is.
+    name
+        What the setting is called.
+    value
+        What the caller gave.
+    n_numbers
+        How many numbers a fit holds at one time.
+    """
+    there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if 8 * n_numbers > there_is:
+        must = f"smaller: a fit would need {sized(8 * n_numbers)} of memory, and there are {sized(there_is)}"
+        raise SettingError(owner, name, must, value)
 
 
 def default_threads() -> int:

@@ -392,7 +392,7 @@ class MemoryLimitError(InputError):
     def __init__(self, owner: str, n_bytes: float, most: float, remedy: str) -> None:
         self.owner, self.n_bytes, self.most = owner, n_bytes, most
         super().__init__(
-            f"{owner} would need {_sized(n_bytes)} of memory, more than max_memory ({_sized(most)}) allows.",
+            f"{owner} would need {sized(n_bytes)} of memory, more than max_memory ({sized(most)}) allows.",
             hint=f"{remedy}, or raise max_memory.",
         )
 
@@ -548,15 +548,17 @@ def has_comma(label: object) -> bool:
     return isinstance(label, str) and re.fullmatch(r"[+-]?\d+(,\d+)+(\.\d*)?", label) is not None
 
 
+def sized(n_bytes: float) -> str:
+    """``1.50 GiB``."""
+    units = (("EiB", 2**60), ("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20))
+    unit, size = next((each for each in units if n_bytes >= each[1]), ("kiB", 2**10))
+    return f"{n_bytes / size:,.2f} {unit}"
+
+
 def _brief(thing: object, most: int = 200) -> str:
     """Return how a thing is written, in one line, cut short when it is long."""
     text = " ".join(map(str.strip, repr(thing).splitlines()))
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-def _sized(n_bytes: float) -> str:
-    unit, size = next((each for each in (("GiB", 2**30), ("MiB", 2**20)) if n_bytes >= each[1]), ("kiB", 2**10))
-    return f"{n_bytes / size:,.2f} {unit}"
 
 
 def _did_you_mean(wanted: object, known: Sequence[Hashable]) -> str | None:

@@ -38,6 +38,8 @@ MISTAKES = [
     ["fit", "fine.csv", "--seed", "-1"],
     ["fit", "fine.csv", "--max-rank", "0"],
     ["fit", "fine.csv", "--max-rank", "1000000000000000"],
+    ["fit", "fine.csv", "--max-rank", "10000000000000000000000"],
+    ["rank", "fine.csv", "--ranks", "10000000000000000000000"],
     ["fit", "fine.csv", "--n-starts", "0"],
     ["fit", "fine.csv", "--threads", "0"],
     ["fit", "fine.csv", "--encoding", "nonsense"],

@@ -202,3 +202,11 @@ def test_a_chain_of_rows_connects_columns(table: tp.CategoricalTable) -> None:
     codes = table.codes.copy()
     codes[:200, 2:] = codes[200:400, [0, 3, 4, 5]] = codes[400:, :2] = -1
     assert not tp.fit(tp.CategoricalTable.from_codes(codes, n_levels=[2] * 6), tp.EM(2), max_iterations=5).notes
+
+
+@pytest.mark.parametrize("rank", [10**12, 10**30])
+@pytest.mark.parametrize("algorithm", [tp.VB, tp.EM, tp.CTF, tp.LPS, lambda rank: tp.SQUAREM(tp.EM(rank))])
+def test_more_components_than_there_is_memory_for_are_refused(algorithm: Any, rank: int) -> None:
+    table = tp.CategoricalTable.from_codes(np.zeros((30, 30), dtype=int), n_levels=[4] * 30)
+    with pytest.raises(SettingError, match=rf"rank must be smaller: a fit would need .*iB of memory, .*got {rank}\."):
+        tp.fit(table, algorithm(rank))

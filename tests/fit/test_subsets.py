@@ -74,7 +74,7 @@ def test_the_number_of_cells_is_known_before_any_subset_is(n_levels: list[int], 
 def test_memory_is_refused_before_it_is_taken() -> None:
     schema = Schema.from_n_levels([10] * 5000)
     with pytest.raises(
-        MemoryLimitError, match=r"(?s)465,38.* GiB of memory, more than max_memory \(4.00 GiB\).*triplets=178956 fit"
+        MemoryLimitError, match=r"(?s)454.47 TiB of memory, more than max_memory \(4.00 GiB\).*triplets=178956 fit"
     ) as caught:
         choose_subsets(schema, 3, "all", 0, 4 * 2.0**30)
     assert choose_subsets(schema, 3, 178956, 0, 4 * 2.0**30).n_subsets == 178956

@@ -137,9 +137,7 @@ class CTF(Algorithm[CTFState, Any]):
 
     def start(self, schema: Schema, rng: np.random.Generator) -> CTFState:
         """Return random factors and equal weights."""
-        if self.rank is None:
-            raise SettingError("CTF", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
-        rank, subsets = int(self.rank), None
+        rank, subsets = simplexes.rank_for("CTF", self.rank, schema), None
         if self.order != "full":
             copies = mirror.COPIES if self._unfolds else COPIES
             subsets = choose_subsets(schema, self.order, self.triplets, self.triplet_seed, self.max_memory, copies)

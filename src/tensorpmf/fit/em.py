@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from tensorpmf._check import whole_number
-from tensorpmf.errors import SettingError
 from tensorpmf.fit import simplexes
 from tensorpmf.fit.contract import Algorithm, Info
 from tensorpmf.kernels.estep import Counts, LogTables, accumulate
@@ -83,12 +82,13 @@ class EM(Algorithm[EMState, Counts]):
 
     def start(self, schema: Schema, rng: np.random.Generator) -> EMState:
         """Return random factors and equal weights."""
-        rank = self._known_rank()
+        rank = simplexes.rank_for("EM", self.rank, schema)
         return EMState(schema, np.full(rank, 1 / rank), simplexes.random_factors(schema, rank, rng))
 
     def start_from(self, pmf: LowRankPMF, rng: np.random.Generator) -> EMState:
         """Return a starting point near a model: its heaviest components, and halves of them where these are too few."""
-        return EMState(pmf.schema, *simplexes.near_model(pmf, self._known_rank(), rng))
+        rank = simplexes.rank_for("EM", self.rank, pmf.schema)
+        return EMState(pmf.schema, *simplexes.near_model(pmf, rank, rng))
 
     def summarise(self, block: Rows, state: EMState) -> Counts:
         """Return expected counts of one block: the E-step."""
@@ -119,8 +119,3 @@ class EM(Algorithm[EMState, Counts]):
     def project(self, vector: Floats, state: EMState) -> Floats:
         """Return the weights and factors, flat, nearest to some that left their simplexes."""
         return simplexes.nearest(vector, len(state.weights), state.schema.offsets)
-
-    def _known_rank(self) -> int:
-        if self.rank is None:
-            raise SettingError("EM", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
-        return int(self.rank)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorpmf._check import positive_number, whole_number
+from tensorpmf._check import known_rank, positive_number, require_memory, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info
 from tensorpmf.fit.rounds import Rounds
@@ -35,6 +35,9 @@ LEAST_SLOPE = 1e-8
 
 SHRINKAGE = 0.5
 """How long the next step is at most, compared with one that was refused."""
+
+COPIES = 3
+"""Arrays of transfers that a fit holds at one time: of the cores, and their slopes while these are added."""
 
 NOISE = 2.0
 """How far from independent columns a start is: so much, divided by the squared rank. With more a large rank comes to
@@ -213,16 +216,17 @@ class LPS(Algorithm[LPSState, Slopes]):
 
     def _bonds(self, n_levels: Sequence[int]) -> list[int]:
         """Return the bond dimensions: the rank, but no more than the columns to the left, or right, can make use of."""
-        if self.rank is None:
-            raise SettingError("LPS", "rank", "a whole number >= 1 here (select_rank tries several, VB finds it)", None)
-        sizes, most = [self.purification * n for n in n_levels], int(self.rank)
+        sizes, most = [self.purification * n for n in n_levels], known_rank("LPS", self.rank)
 
         def grown(bond: int, size: int) -> int:
             return min(bond * size, most)
 
         rightwards = list(running(sizes, grown, initial=1))
         leftwards = list(running(reversed(sizes), grown, initial=1))
-        return [1, *map(min, rightwards[1:-1], leftwards[-2:0:-1]), 1]
+        bonds = [1, *map(min, rightwards[1:-1], leftwards[-2:0:-1]), 1]
+        of_columns = zip(n_levels, bonds[:-1], bonds[1:], strict=True)
+        require_memory("LPS", "rank", most, COPIES * sum(n * (left * right) ** 2 for n, left, right in of_columns) // 4)
+        return bonds
 
 
 def _like_identity(left: int, right: int) -> Floats:

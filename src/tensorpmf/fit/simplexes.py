@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tensorpmf._check import known_rank, require_memory
 from tensorpmf.kernels.stacked import column_sums, spread
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.table.schema import Schema
@@ -14,6 +15,27 @@ from tensorpmf.typing import Floats, Ints
 
 TINIEST = 1e-300
 """Stands for a probability of zero where a logarithm is needed."""
+
+
+COPIES = 4
+"""Arrays as large as the model that a fit holds at one time: two states, logarithms, counts."""
+
+
+def rank_for(owner: str, rank: int | None, schema: Schema) -> int:
+    """Return the rank that an algorithm was told, if there is room for so many components.
+
+    Parameters
+    ----------
+    owner
+        The algorithm.
+    rank
+        What its settings say.
+    schema
+        The columns.
+    """
+    known = known_rank(owner, rank)
+    require_memory(owner, "rank", known, COPIES * known * (1 + sum(schema.n_levels)))
+    return known
 
 
 def normalised(counts: Floats, otherwise: Floats, offsets: Ints) -> Floats:

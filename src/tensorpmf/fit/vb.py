@@ -14,11 +14,12 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorpmf._check import positive_number, whole_number
+from tensorpmf._check import positive_number, require_memory, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info
 from tensorpmf.fit.memoized import Memoized
 from tensorpmf.fit.quasinewton import QuasiNewton
+from tensorpmf.fit.simplexes import COPIES
 from tensorpmf.kernels import dirichlet
 from tensorpmf.kernels.estep import Counts, LogTables, accumulate
 from tensorpmf.kernels.rows import Rows
@@ -255,6 +256,7 @@ class VB(Algorithm[VBState, Counts]):
             return max(least, start_rank(schema.n_levels))
         if self.max_rank < least:
             raise SettingError("VB", "max_rank", f"at least {least}, one for each level of {self.by!r}", self.max_rank)
+        require_memory("VB", "max_rank", self.max_rank, COPIES * int(self.max_rank) * (1 + sum(schema.n_levels)))
         return int(self.max_rank)
 
     def _alpha_of_levels(self, schema: Schema) -> Floats:
