@@ -248,6 +248,12 @@ def test_settings_are_checked(table: tp.CategoricalTable) -> None:
         tp.select_rank(table, SQUAREM, [1], None)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="select_rank: seed must be a whole number >= 0, got -1"):
         tp.select_rank(table, SQUAREM, [1], seed=-1)
+    for name in ("n_starts", "max_iterations", "tolerance"):
+        with pytest.raises(SettingError, match=f"select_rank: {name} must be a .* number >= [01], got -1"):
+            tp.select_rank(table, SQUAREM, [1], **{name: -1})
+    for name in ("n_threads", "minibatch", "reducer"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            tp.select_rank(table, SQUAREM, [1], **{name: 1})
     with pytest.raises(SettingError, match="ranks must be at least one rank"):
         tp.select_rank(table, SQUAREM, [])
     with pytest.raises(SettingError, match="ranks must be a whole number >= 1, got 0"):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from tensorpmf.fit.vb import VB
 from tensorpmf.pmf.posterior import DirichletPosterior
 from tensorpmf.table.table import CategoricalTable
 
+if TYPE_CHECKING:
+    from tensorpmf.table.schema import Schema
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -29,6 +32,26 @@ class Progress:
     iteration: int
     info: Info
     seconds: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How often to start, from what seed, and when to stop: settings of :func:`fit`."""
+
+    seed: int
+    n_starts: int
+    max_iterations: int
+    tolerance: float
+
+    @classmethod
+    def checked(cls, owner: str, seed: int, n_starts: int, max_iterations: int, tolerance: float) -> Effort:
+        """Return the settings, or tell a caller of ``owner`` what they must be."""
+        return cls(
+            whole_number(owner, "seed", seed, at_least=0),
+            whole_number(owner, "n_starts", n_starts, at_least=1),
+            whole_number(owner, "max_iterations", max_iterations, at_least=1),
+            positive_number(owner, "tolerance", tolerance, zero=True),
+        )
 
 
 @dataclass
@@ -78,13 +101,11 @@ def climb(
     algorithm: Algorithm[Any, Any],
     reduce: Reduce,
     state: Any,
-    *,
-    max_iterations: int,
-    tolerance: float,
+    effort: Effort,
     watch: Callable[[int, Info, float], None],
 ) -> Ascent:
     """Iterate one start until it converges, runs out of iterations or is interrupted."""
-    ascent = Ascent(state, tolerance)
+    ascent = Ascent(state, effort.tolerance)
     began = time.perf_counter()
 
     def converges(state: Any) -> bool:
@@ -98,7 +119,7 @@ def climb(
         return converged
 
     try:
-        for n_left in reversed(range(max_iterations)):
+        for n_left in reversed(range(effort.max_iterations)):
             if n_left == 0:
                 ascent.state = algorithm.closing(ascent.state)
             if converges(ascent.state):
@@ -161,10 +182,7 @@ def fit(
         The model, its posterior if the method has one, its rank, and how the fit went. Interrupted by Ctrl-C, the best
         state so far with status ``INTERRUPTED``.
     """
-    whole_number("fit", "seed", seed, at_least=0)
-    whole_number("fit", "n_starts", n_starts, at_least=1)
-    whole_number("fit", "max_iterations", max_iterations, at_least=1)
-    positive_number("fit", "tolerance", tolerance, zero=True)
+    effort = Effort.checked("fit", seed, n_starts, max_iterations, tolerance)
     algorithm = VB() if algorithm is None else algorithm
     if not isinstance(cast("object", algorithm), Algorithm):
         raise SettingError("fit", "algorithm", "an algorithm with its settings, such as VB() or EM(rank=3)", algorithm)
@@ -172,19 +190,61 @@ def fit(
         table = table if isinstance(table, CategoricalTable) else CategoricalTable.from_any(table)
         reducer = LocalReducer(n_threads, algorithm.minibatch(table.n_rows) if minibatch is None else minibatch)
     reduce = reducer.bind(table)
+    runner = runner_for(algorithm, reduce, minibatch)
+    return run(algorithm, reduce, runner, runner.start, effort, callback)
+
+
+def runner_for(algorithm: Algorithm[Any, Any], reduce: Reduce, minibatch: int | None = None) -> Algorithm[Any, Any]:
+    """Return what is really iterated over some rows, whole or in parts.
+
+    Parameters
+    ----------
+    algorithm
+        The settings of the method.
+    reduce
+        What reduces over the rows.
+    minibatch
+        What the caller said of the parts.
+    """
     runner = algorithm.runner() if reduce.n_parts == 1 else algorithm.in_parts(reduce.n_parts)
     if runner is None:
         all_rows = f"None for {type(algorithm).__name__}, every step of which reads all rows"
         raise SettingError("fit", "minibatch", all_rows, reduce.n_parts if minibatch is None else minibatch)
+    return runner
+
+
+def run(
+    algorithm: Algorithm[Any, Any],
+    reduce: Reduce,
+    runner: Algorithm[Any, Any],
+    start_at: Callable[[Schema, np.random.Generator], Any],
+    effort: Effort,
+    callback: Callable[[Progress], None] | None,
+) -> FitResult:
+    """Do what :func:`fit` does once it knows what to iterate, over which rows, and where to start.
+
+    Parameters
+    ----------
+    algorithm
+        The settings of the method.
+    reduce
+        What reduces over the rows.
+    runner
+        What is iterated.
+    start_at
+        Returns a starting point.
+    effort, callback
+        As of :func:`fit`.
+    """
     ascents: list[Ascent] = []
-    for start, child in enumerate(np.random.SeedSequence(seed).spawn(n_starts)):
+    for start, child in enumerate(np.random.SeedSequence(effort.seed).spawn(effort.n_starts)):
 
         def watch(iteration: int, info: Info, seconds: float, start: int = start) -> None:
             if callback is not None:
-                callback(Progress(start, n_starts, iteration, info, seconds))
+                callback(Progress(start, effort.n_starts, iteration, info, seconds))
 
-        state = runner.start(reduce.schema, np.random.default_rng(child))
-        ascents.append(climb(runner, reduce, state, max_iterations=max_iterations, tolerance=tolerance, watch=watch))
+        state = start_at(reduce.schema, np.random.default_rng(child))
+        ascents.append(climb(runner, reduce, state, effort, watch))
         if ascents[-1].status is Status.INTERRUPTED:
             break
     moved = [ascent for ascent in ascents if ascent.infos]

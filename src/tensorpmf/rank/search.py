@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
@@ -14,10 +15,10 @@ import numpy as np
 
 from tensorpmf._check import whole_number
 from tensorpmf.errors import SettingError
-from tensorpmf.fit.contract import Algorithm, Info, Reduce, Status
+from tensorpmf.fit.contract import Algorithm, Status
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.fit.result import FitResult
-from tensorpmf.fit.run import fit
+from tensorpmf.fit.run import Effort, run, runner_for
 from tensorpmf.pmf.base import PMF
 from tensorpmf.pmf.lowrank import LowRankPMF
 from tensorpmf.pmf.posterior import DirichletPosterior
@@ -25,11 +26,10 @@ from tensorpmf.pmf.rows_of import rows_of
 from tensorpmf.rank.criteria import CRITERIA, Fitted
 from tensorpmf.rank.heldout import Loss, Questions, log_loss, split_rows
 from tensorpmf.rank.selection import Candidate, RankSelection
-from tensorpmf.table.schema import Schema
 from tensorpmf.table.table import CategoricalTable
 
 if TYPE_CHECKING:
-    from tensorpmf.kernels.rows import Rows
+    from tensorpmf.table.schema import Schema
 
 HELD_OUT = ("validation", "validation-error")
 """Criteria that need rows the models have not seen."""
@@ -43,6 +43,8 @@ def select_rank(
     *,
     seed: int = 0,
     n_starts: int = 3,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-9,
     warm_start: bool = True,
     validation: float = 1 / 8,
     target: str | None = None,
@@ -50,7 +52,6 @@ def select_rank(
     refit: bool = True,
     n_jobs: int | None = None,
     callback: Callable[[Candidate], None] | None = None,
-    **settings: Any,
 ) -> RankSelection:
     """Fit an algorithm at several ranks and choose one; every score is a cost, lower is better.
 
@@ -79,6 +80,8 @@ def select_rank(
         Where randomness comes from: the same seed gives the same choice, whatever ``n_jobs`` is.
     n_starts
         Random starting points at each rank.
+    max_iterations, tolerance
+        As of :func:`fit`.
     warm_start
         At each rank, begin once more near the best model of the rank before, its heaviest components split. This is
         worth more than several random starts.
@@ -95,8 +98,6 @@ def select_rank(
         How many ranks are fitted at once, by threads; by default as many as there are processors.
     callback
         Called with each :class:`Candidate`, the ranks rising.
-    **settings
-        As of :func:`fit`: ``max_iterations``, ``tolerance``.
 
     Examples
     --------
@@ -119,20 +120,18 @@ def select_rank(
     tried = sorted({whole_number("select_rank", "ranks", rank, at_least=1) for rank in ranks})
     if not tried:
         raise SettingError("select_rank", "ranks", "at least one rank", tried)
-    whole_number("select_rank", "seed", seed, at_least=0)
+    effort = Effort.checked("select_rank", seed, n_starts, max_iterations, tolerance)
     if not isinstance(table, CategoricalTable):
         table = CategoricalTable.from_any(table)
     n_jobs = os.cpu_count() or 1 if n_jobs is None else whole_number("select_rank", "n_jobs", n_jobs, at_least=1)
-    learnt_from, judge = table, Judge(table, None, criteria, target, loss, seed)
-    if judge.holds_out:
-        learnt_from, unseen = split_rows(table, validation, seed)
-        judge = Judge(learnt_from, unseen, criteria, target, loss, seed)
-    search = Search(algorithm, learnt_from, seed, n_starts, n_jobs, settings)
+    holds_out = any(name in HELD_OUT for name in criteria)
+    learnt_from, unseen = split_rows(table, validation, seed) if holds_out else (table, None)
+    judge = Judge(learnt_from, unseen, criteria, target, loss, seed)
+    search = Search(algorithm, learnt_from, effort, n_jobs)
     judge.require_a_mixture(search.example(tried[0]))
-    candidates = search.candidates(tried, judge, warm_start, callback)
-    selection = RankSelection(candidates, criteria[0])
-    if judge.holds_out and refit:
-        whole = Search(algorithm, table, seed, n_starts, n_jobs, settings)
+    selection = RankSelection(search.candidates(tried, judge, warm_start, callback), criteria[0])
+    if holds_out and refit:
+        whole = Search(algorithm, table, effort, n_jobs)
         fits = [whole.cold(selection.rank), *whole.warm(selection.rank, selection.best.pmf)]
         return replace(selection, refitted=best_of(fits)[0])
     return selection
@@ -163,7 +162,6 @@ class Judge:
         seed: int,
     ) -> None:
         self.criteria = criteria
-        self.holds_out = any(name in HELD_OUT for name in criteria)
         self._rows = rows_of(table).merged()
         self._unseen = unseen
         self._questions = None if unseen is None else Questions.of(unseen, target, seed)
@@ -213,25 +211,17 @@ class Search:
         The algorithm, at any rank.
     table
         The rows.
-    seed, n_starts, n_jobs, settings
-        As of :func:`select_rank`.
+    effort
+        How often each rank is started, and when a fit stops.
+    n_jobs
+        How many threads work.
     """
 
-    def __init__(
-        self,
-        algorithm: Algorithm[Any, Any],
-        table: CategoricalTable,
-        seed: int,
-        n_starts: int,
-        n_jobs: int,
-        settings: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, algorithm: Algorithm[Any, Any], table: CategoricalTable, effort: Effort, n_jobs: int) -> None:
         self.algorithm = algorithm
-        self.bound = Bound(LocalReducer(n_jobs, at_rank(algorithm, 1).minibatch(table.n_rows)).bind(table))
-        self.seed = seed
-        self.n_starts = n_starts
+        self.reduce = LocalReducer(n_jobs, at_rank(algorithm, 1).minibatch(table.n_rows)).bind(table)
+        self.effort = effort
         self.n_jobs = n_jobs
-        self.settings = settings
         self._is_over = Event()
 
     def candidates(
@@ -259,24 +249,29 @@ class Search:
     def example(self, rank: int) -> PMF | DirichletPosterior:
         """Return the model of a starting point: of the kind that fits give."""
         algorithm = at_rank(self.algorithm, rank)
-        return algorithm.finish(algorithm.start(self.bound.reduce.schema, np.random.default_rng(self.seed)))
+        return algorithm.finish(algorithm.start(self.reduce.schema, np.random.default_rng(self.effort.seed)))
 
     def cold(self, rank: int) -> Timed:
         """Return the best fit of a rank from random starts."""
-        return self._fit(at_rank(self.algorithm, rank), self.n_starts)
+        algorithm = at_rank(self.algorithm, rank)
+        runner = runner_for(algorithm, self.reduce)
+        return self._timed(partial(run, algorithm, self.reduce, runner, runner.start, self.effort))
 
     def warm(self, rank: int, near: PMF) -> list[Timed]:
         """Return the fit of a rank from near a model, if the algorithm knows how to begin there."""
-        algorithm = at_rank(self.algorithm, rank)
+        algorithm: Any = at_rank(self.algorithm, rank)
         if not hasattr(algorithm, "start_from"):
             return []
-        result, seconds = self._fit(Near(algorithm, near), 1)
-        return [(replace(result, algorithm=algorithm), seconds)]
 
-    def _fit(self, algorithm: Algorithm[Any, Any], n_starts: int) -> Timed:
+        def start_at(_schema: Schema, rng: np.random.Generator) -> Any:
+            return algorithm.start_from(near, rng)
+
+        once = replace(self.effort, n_starts=1)
+        return [self._timed(partial(run, algorithm, self.reduce, algorithm, start_at, once))]
+
+    def _timed(self, fit: Callable[..., FitResult]) -> Timed:
         began = time.perf_counter()
-        own: dict[str, Any] = {"reducer": self.bound, "callback": self._stop_if_over}
-        result = fit(None, algorithm, seed=self.seed, n_starts=n_starts, **own, **self.settings)
+        result = fit(self._stop_if_over)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return result, time.perf_counter() - began
@@ -306,49 +301,3 @@ def at_rank(algorithm: Algorithm[Any, Any], rank: int) -> Algorithm[Any, Any]:
         return replace(cast("Any", algorithm), rank=rank) if with_rank is None else with_rank(rank)
     except (AttributeError, TypeError):
         raise SettingError("select_rank", "algorithm", "one that is told its rank", algorithm) from None
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A reducer that was bound to its table already."""
-
-    reduce: Reduce
-
-    def bind(self, table: None) -> Reduce:
-        """Return what reduces over the table."""
-        return self.reduce
-
-
-@dataclass(frozen=True)
-class Near(Algorithm[Any, Any]):
-    """An algorithm whose starting point is near a model; in all else the algorithm itself."""
-
-    algorithm: Any
-    pmf: PMF
-
-    def start(self, schema: Schema, rng: np.random.Generator) -> Any:
-        """Return the starting point near the model."""
-        return self.algorithm.start_from(self.pmf, rng)
-
-    def summarise(self, block: Rows, state: Any) -> Any:
-        """Return the algorithm's own statistics."""
-        return self.algorithm.summarise(block, state)
-
-    def update(self, state: Any, stats: Any) -> tuple[Any, Info]:
-        """Take the algorithm's own step."""
-        after: tuple[Any, Info] = self.algorithm.update(state, stats)
-        return after
-
-    def reads_data(self, state: Any) -> bool:
-        """Whether the algorithm's own step does."""
-        return bool(self.algorithm.reads_data(state))
-
-    def notes(self, schema: Schema, rank: int) -> tuple[str, ...]:
-        """Return the algorithm's own."""
-        notes: tuple[str, ...] = self.algorithm.notes(schema, rank)
-        return notes
-
-    def finish(self, state: Any) -> PMF | DirichletPosterior:
-        """Return the algorithm's own model."""
-        model: PMF | DirichletPosterior = self.algorithm.finish(state)
-        return model
