@@ -178,7 +178,20 @@ def test_a_selection_can_be_read_and_plotted(table: tp.CategoricalTable) -> None
     assert selection.to_pandas().loc[1, "bic"] == columns["bic"][1]
     lines = repr(selection).splitlines()
     assert lines[0] == "RankSelection: rank 2 by bic (lower is better)"
-    assert [line[0] for line in lines[1:]] == [" ", "*", " "]
+    assert lines[1].split() == ["rank", "bic", "aic", "passes", "seconds"]
+    assert [line.endswith("←") for line in lines[2:]] == [False, True, False]
+
+
+def test_a_selection_by_many_criteria_fits_80_columns(table: tp.CategoricalTable) -> None:
+    criteria = [*CRITERIA, "validation", "validation-error"]
+    selection = tp.select_rank(table, SQUAREM, [1, 2], criteria, max_iterations=20)
+    lines = repr(selection).splitlines()[1:]
+    assert max(map(len, lines)) <= 80
+    assert [name for line in lines for name in line.split() if name in criteria] == criteria
+    for each in selection.candidates:
+        told = [cell for line in lines for cell in line.split()[1:] if line.split()[0] == str(each.rank)]
+        expected = [f"{each.scores[name]:,.7g}" for name in criteria]
+        assert [cell for cell in told if cell != "←"][: len(criteria)] == expected
 
 
 def test_coupled_factorisation_and_settings_of_the_fit(table: tp.CategoricalTable) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ from tensorpmf.fit.result import FitResult
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_TERMINAL = 80
+_MARK = "  ←"
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,28 @@ class RankSelection:
             raise MissingExtraError("pandas", "pandas") from None
         return pd.DataFrame(self.table())
 
+    def lines(self) -> list[str]:
+        """Return titles and a line a candidate, the chosen one marked; columns beyond a terminal's follow below."""
+        tried = self.candidates
+        ranks = _aligned("rank", [str(each.rank) for each in tried])
+        columns = [
+            *(_aligned(name, [f"{each.scores[name]:,.7g}" for each in tried]) for name in tried[0].scores),
+            _aligned("passes", [f"{each.result.trace.passes[-1]:,.4g}" for each in tried]),
+            _aligned("seconds", [f"{each.seconds:,.2f}" for each in tried]),
+        ]
+        blocks = [ranks]
+        for column in columns:
+            if len(blocks[-1][0] + column[0] + _MARK) > _TERMINAL:
+                blocks.append(ranks)
+            blocks[-1] = [left + right for left, right in zip(blocks[-1], column, strict=True)]
+        marks = ["", *(_MARK if each is self.chosen else "" for each in tried)]
+        return [line + mark for block in blocks for line, mark in zip(block, marks, strict=True)]
+
     def __repr__(self) -> str:
-        lines = [f"RankSelection: rank {self.rank} by {self.criterion} (lower is better)"]
-        for each in self.candidates:
-            mark = "*" if each is self.chosen else " "
-            scores = "  ".join(f"{name} {score:.7g}" for name, score in each.scores.items())
-            lines.append(f"{mark} {each.rank:>3}  {scores}  {each.seconds:.2g} s")
-        return "\n".join(lines)
+        return "\n".join([f"RankSelection: rank {self.rank} by {self.criterion} (lower is better)", *self.lines()])
+
+
+def _aligned(title: str, cells: Sequence[str]) -> list[str]:
+    """Return a title and what stands below it, all as wide."""
+    width = 2 + max(map(len, (title, *cells)))
+    return [f"{cell:>{width}}" for cell in (title, *cells)]

@@ -102,13 +102,6 @@ def told(data: str, table: CategoricalTable, selection: RankSelection, path: str
 
 def in_words(data: str, table: CategoricalTable, selection: RankSelection, path: str | None) -> str:
     """Return what was tried and chosen, as text: one line a rank, the chosen one marked."""
-    scores = list(selection.candidates[0].scores)
-    widths = [max(14, len(name) + 2) for name in scores]
-    titles = "".join(f"{name:>{width}}" for name, width in zip(scores, widths, strict=True))
-    lines = [size_of(data, table), f"{'rank':>6}{titles}{'passes':>9}{'seconds':>9}"]
-    for tried in selection.candidates:
-        cells = "".join(f"{tried.scores[name]:>{width},.6g}" for name, width in zip(scores, widths, strict=True))
-        line = f"{tried.rank:>6}{cells}{len(tried.result.trace):>9}{tried.seconds:>9.2f}"
-        lines.append(heading(line + "  ←") if tried.rank == selection.rank else line)
-    lines.append(heading(f"rank {selection.rank}") + f" by {selection.criterion}")
-    return "\n".join([*lines, *([f"saved {path}"] if path else [])])
+    tried = [heading(line) if line.endswith("←") else line for line in selection.lines()]
+    choice = heading(f"rank {selection.rank}") + f" by {selection.criterion}"
+    return "\n".join([size_of(data, table), *tried, choice, *([f"saved {path}"] if path else [])])
