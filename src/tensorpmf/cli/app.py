@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,7 +13,7 @@ from pkgutil import iter_modules
 import click
 
 from tensorpmf.cli import commands
-from tensorpmf.cli.codes import INTERRUPTED, MISTAKE
+from tensorpmf.cli.codes import CLOSED, INTERRUPTED, MISTAKE, TERMINATED
 from tensorpmf.cli.words import told
 from tensorpmf.errors import TensorPMFError
 
@@ -59,8 +60,11 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         code = app.main(list(arguments) or ["--help"], prog_name="tensorpmf", standalone_mode=False)
+        sys.stdout.flush()
     except click.Abort:
         return INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # click makes the one the other
+        return CLOSED
     except click.ClickException as mistake:
         return complain(mistake.format_message())
     except TensorPMFError as mistake:
@@ -80,7 +84,18 @@ def complain(message: str) -> int:
 
 
 def main() -> None:
-    """Run the command line of this process; where its stdout was closed, answers go nowhere."""
+    """Run the command line of this process; where its stdout was closed, answers go nowhere. SIGTERM is like Ctrl-C."""
+    asked_to_end = False
+
+    def end(*_: object) -> None:
+        nonlocal asked_to_end
+        asked_to_end = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
     with Path(os.devnull).open("w") as nowhere:
         sys.stdout = sys.stdout or nowhere
-        sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+        if code == CLOSED:  # what is left in its buffer has no reader either
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        sys.exit(TERMINATED if asked_to_end and code == INTERRUPTED else code)
