@@ -92,6 +92,22 @@ def require_memory(owner: str, name: str, value: object, n_numbers: int) -> None
         raise SettingError(owner, name, must, value)
 
 
+def function(owner: str, name: str, value: object) -> None:
+    """Refuse what is neither a function nor None.
+
+    Parameters
+    ----------
+    owner
+        Whose setting it is.
+    name
+        What the setting is called.
+    value
+        What the caller gave.
+    """
+    if value is not None and not callable(value):
+        raise SettingError(owner, name, "a function, or None", value)
+
+
 def default_threads() -> int:
     """Return how many threads work when nobody says: ``TENSORPMF_THREADS``, or as many as there are processors."""
     told = os.environ.get("TENSORPMF_THREADS")

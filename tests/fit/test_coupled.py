@@ -407,6 +407,8 @@ def test_marginals_are_a_mapping_and_for_coupled_factorisation() -> None:
             fit_marginals(schema, marginals, wrong)
     with pytest.raises(SettingError, match="marginals must be a mapping from tuples of columns to arrays"):
         fit_marginals(schema, [np.ones((3, 2))], CTF(rank=1, order=2))
+    with pytest.raises(SettingError, match="fit_marginals: schema must be a Schema, got None"):
+        fit_marginals(None, marginals, CTF(rank=1, order=2))
 
 
 def test_marginals_that_leave_columns_unconnected_are_refused() -> None:

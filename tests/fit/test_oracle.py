@@ -56,6 +56,8 @@ def test_states_are_checked() -> None:
         tp.oracle_ml(table, [0], rank=2)
     with pytest.raises(InputError, match="states must be 2 whole numbers, one a row, got float64"):
         tp.oracle_ml(table, [0.0, 1.0], rank=2)
+    with pytest.raises(InputError, match="states must be 2 whole numbers, one a row, got a ragged list"):
+        tp.oracle_ml(table, [[0], [1, 2]], rank=2)
     with pytest.raises(InputError, match="states must be 0 to 1, got 0 to 2"):
         tp.oracle_ml(table, [0, 2], rank=2)
     with pytest.raises(SettingError, match="rank must be a whole number >= 1"):

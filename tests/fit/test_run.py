@@ -92,6 +92,15 @@ def test_results_are_compared_by_what_they_hold(table: tp.CategoricalTable) -> N
     assert tp.fit(table, max_iterations=4) != result
 
 
+@pytest.mark.parametrize(
+    ("name", "must"),
+    [("callback", "a function, or None"), ("reducer", r"what binds a table, such as LocalReducer\(\)")],
+)
+def test_what_is_called_must_be_callable(table: tp.CategoricalTable, name: str, must: str) -> None:
+    with pytest.raises(SettingError, match=f"fit: {name} must be {must}.*, got 3"):
+        tp.fit(table, **{name: 3})
+
+
 def test_progress_counts_starts_and_passes(table: tp.CategoricalTable) -> None:
     seen: list[Progress] = []
     result = tp.fit(table, n_starts=2, callback=seen.append)

@@ -425,6 +425,15 @@ def test_a_file_that_is_replaced_is_read_by_no_others_than_before(tmp_path: Path
     assert (tmp_path / "model.pmf").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_name_may_be_as_long_as_the_file_system_lets_it(tmp_path: Path) -> None:
+    path = tmp_path / f"{'m' * 251}.pmf"
+    tp.save(model(), path)
+    assert tp.load(path) == model()
+    with pytest.raises(ModelFileError, match=r"it cannot be written \(File name too long\)"):
+        tp.save(model(), tmp_path / f"{'m' * 252}.pmf")
+    assert names_in(tmp_path) == [path.name]
+
+
 def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="there is no such file"):
         tp.load(tmp_path / "none.pmf")

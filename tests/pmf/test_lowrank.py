@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from tests.oracles import dense
 
 from tensorpmf.errors import ImpossibleEvidenceError, NotADistributionError, SettingError
 from tensorpmf.pmf.lowrank import LowRankPMF, drawn_from
+from tensorpmf.pmf.posterior import DirichletPosterior
+from tensorpmf.pmf.purified import PurifiedPMF
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.testing.strategies import low_rank_pmfs
 
@@ -148,6 +152,7 @@ def test_what_nearly_sums_to_one_is_normalised_and_stays_as_it_is_when_made_agai
         ("half", FACTORS, "weights", "it is no array of numbers"),
         ([[0.5], [0.25, 0.25]], FACTORS, "weights", "it is no array of numbers"),
         ([0.5, 0.5], FACTORS[:1], "factors", "there are 1 for 2 columns"),
+        ([0.5, 0.5], None, "factors", "there are 0 for 2 columns"),
         ([0.5, 0.5], FACTORS[::-1], "factor of 'x1'", "the shape is (3, 2), not (2, 2)"),
         ([0.5, 0.5], [FACTORS[0], FACTORS[1] * 1.01], "factor of 'x2'", "it sums to 1.01, not to 1"),
     ],
@@ -157,6 +162,13 @@ def test_what_is_no_distribution_is_refused(weights: object, factors: object, wh
         LowRankPMF(SCHEMA, weights, factors)  # type: ignore[arg-type]
     assert (caught.value.what, caught.value.problem) == (what, problem)
     assert str(caught.value) == f"{what}: {problem}."
+
+
+@pytest.mark.parametrize("kind", [LowRankPMF, PurifiedPMF, partial(DirichletPosterior, alpha_weights=1.0)])
+def test_what_is_no_schema_is_refused(kind: Callable[..., object]) -> None:
+    parts = ["x", [np.ones((1, 1, 1, 1))]] if kind is PurifiedPMF else ["x", [1.0], [[[1.0]]]]
+    with pytest.raises(SettingError, match="schema must be a Schema, got 'x'"):
+        kind(*parts)
 
 
 def test_an_order_of_components_must_name_each_once() -> None:

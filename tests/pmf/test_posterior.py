@@ -151,8 +151,10 @@ def test_what_are_no_concentrations_is_refused(weights: object, factors: object,
 def test_the_prior_is_checked() -> None:
     with pytest.raises(SettingError, match="alpha_weights must be a finite number > 0, got 0"):
         posterior(alpha_weights=0)
-    with pytest.raises(SettingError, match="n_empty must be >= 0, got -1"):
+    with pytest.raises(SettingError, match="n_empty must be a whole number >= 0, got -1"):
         posterior(n_empty=-1)
+    with pytest.raises(SettingError, match="alpha_weights must be a finite number > 0, got 'a'"):
+        posterior(alpha_weights="a")
 
 
 def test_it_owns_its_arrays() -> None:

@@ -14,7 +14,7 @@ from tests.oracles import purified
 from tests.oracles.purified import random_cores
 
 import tensorpmf as tp
-from tensorpmf.errors import ImpossibleEvidenceError, NotADistributionError
+from tensorpmf.errors import ImpossibleEvidenceError, NoMixtureError, NotADistributionError
 from tensorpmf.pmf.purified import compressed
 from tensorpmf.testing.checks import check_pmf
 
@@ -175,6 +175,7 @@ def test_it_tells_what_it_is_made_of(rng: np.random.Generator) -> None:
         ([(2, 1, 2, 1), (3, 2, 2, 1)], None, "the last has D_right = 2, not 1"),
         ([(2, 1, 2, 1), (3, 2, 1, 1)], (0, 0), r"sites: \(0, 0\) is no order of 0 to 1"),
         ([(2, 1, 2, 1), (3, 2, 1, 1)], (1, 0), "core of 'x2': the shape"),
+        ([(2, 1, 2, 1), (3, 2, 1, 1)], ("x1", "x2"), r"sites: \('x1', 'x2'\) is no order of 0 to 1"),
     ],
 )
 def test_cores_that_do_not_fit_are_refused(
@@ -186,7 +187,16 @@ def test_cores_that_do_not_fit_are_refused(
 
 def test_cores_without_numbers_are_refused() -> None:
     schema = tp.Schema.from_n_levels([2])
+    for core in ([[[1, 2], [3]]], "half", np.full((2, 1, 1, 1), "half")):
+        with pytest.raises(NotADistributionError, match="core of 'x1': it is no array of numbers"):
+            tp.PurifiedPMF(schema, [core])
     with pytest.raises(NotADistributionError, match="infinite entries or NaN"):
         tp.PurifiedPMF(schema, [np.array([1, np.nan]).reshape(2, 1, 1, 1)])
     with pytest.raises(NotADistributionError, match="every cell probability zero"):
         tp.PurifiedPMF(schema, [np.zeros((2, 1, 1, 1))])
+
+
+def test_a_chain_has_no_components_to_tell_rows_by(rng: np.random.Generator) -> None:
+    pmf = tp.PurifiedPMF(tp.Schema.from_n_levels([2, 3]), random_cores(rng, [2, 3], [2], 2, False))
+    with pytest.raises(NoMixtureError, match="a PurifiedPMF is no mixture"):
+        pmf.responsibilities(np.zeros((1, 2), dtype=int))

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,6 +110,17 @@ def test_evidence_chains(pmf: LowRankPMF) -> None:
     np.testing.assert_allclose(
         pmf.given(stars={5, 1}).given(stars={1, 3}).to_dense(), pmf.given(stars=[1]).to_dense(), atol=1e-15
     )
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pd.Index, pl.Series])
+def test_levels_may_come_in_any_collection_that_is_no_level(pmf: LowRankPMF, kind: Callable[..., object]) -> None:
+    assert pmf.given(stars=kind([5, 3]), party=kind(["dem"])) == pmf.given(stars={5, 3}, party={"dem"})
+
+
+@pytest.mark.parametrize("known", [{5: 1}, np.array(5), (5, 3)])
+def test_what_is_no_level_and_no_collection_of_levels_is_refused(pmf: LowRankPMF, known: object) -> None:
+    with pytest.raises(UnknownLevelError):
+        pmf.given(stars=known)
 
 
 def test_a_frozenset_that_is_a_level_is_that_level(pmf: LowRankPMF) -> None:

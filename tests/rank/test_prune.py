@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorpmf as tp
-from tensorpmf.errors import SettingError
+from tensorpmf.errors import NoMixtureError, SettingError
 from tensorpmf.rank.prune import keep_largest, prune_below
 
 
@@ -38,5 +38,14 @@ def test_no_more_can_be_kept_than_there_are(pmf: tp.LowRankPMF) -> None:
 def test_settings_are_checked(pmf: tp.LowRankPMF) -> None:
     with pytest.raises(SettingError, match="fraction must be between 0 and 1"):
         prune_below(pmf, 1.5)
+    with pytest.raises(SettingError, match="fraction must be a finite number >= 0, got 'a'"):
+        prune_below(pmf, "a")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="rank must be a whole number >= 1"):
         keep_largest(pmf, 0)
+
+
+def test_what_has_no_components_cannot_be_pruned() -> None:
+    chain = tp.PurifiedPMF(tp.Schema.from_n_levels([2]), [np.ones((2, 1, 1, 1))])
+    for prune in (prune_below, lambda pmf: keep_largest(pmf, 1)):
+        with pytest.raises(NoMixtureError):
+            prune(chain)

@@ -264,6 +264,8 @@ def test_settings_are_checked(table: tp.CategoricalTable) -> None:
     for name in ("n_starts", "max_iterations", "tolerance"):
         with pytest.raises(SettingError, match=f"select_rank: {name} must be a .* number >= [01], got -1"):
             tp.select_rank(table, SQUAREM, [1], **{name: -1})
+    with pytest.raises(SettingError, match="select_rank: callback must be a function, or None, got 3"):
+        tp.select_rank(table, SQUAREM, [1], callback=3)  # type: ignore[arg-type]
     for name in ("n_threads", "minibatch", "reducer"):
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
             tp.select_rank(table, SQUAREM, [1], **{name: 1})

@@ -17,7 +17,7 @@ from tensorpmf.fit.result import FitResult
 from tensorpmf.fit.run import fit
 from tensorpmf.fit.subsets import position, require_connected
 from tensorpmf.kernels.marginals import Subsets
-from tensorpmf.table.schema import Schema
+from tensorpmf.table.schema import Schema, require_schema
 from tensorpmf.typing import Floats
 
 Tables: TypeAlias = Mapping[Sequence[Hashable], ArrayLike]
@@ -48,6 +48,7 @@ def fit_marginals(schema: Schema, marginals: Tables, algorithm: Algorithm[Any, A
     >>> round(abs(result.objective), 6), result.pmf.weights.round(3).tolist()
     (0.0, [0.4, 0.6])
     """
+    require_schema("fit_marginals", schema)
     inner: Any = algorithm
     while hasattr(inner, "algorithm"):
         inner = inner.algorithm

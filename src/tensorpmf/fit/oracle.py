@@ -43,7 +43,10 @@ def oracle_ml(table: CategoricalTable | Any, states: ArrayLike, rank: int) -> Lo
     rank = whole_number("oracle_ml", "rank", rank, at_least=1)
     if not isinstance(table, CategoricalTable):
         table = CategoricalTable.from_any(table)
-    codes = np.asarray(states)
+    try:
+        codes = np.asarray(states)
+    except ValueError:
+        raise InputError(f"states must be {table.n_rows} whole numbers, one a row, got a ragged list.") from None
     if codes.shape != (table.n_rows,) or codes.dtype.kind not in "iu":
         raise InputError(f"states must be {table.n_rows} whole numbers, one a row, got {codes.dtype} {codes.shape}.")
     if codes.min() < 0 or codes.max() >= rank:

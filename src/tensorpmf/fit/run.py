@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tensorpmf._check import positive_number, whole_number
+from tensorpmf._check import function, positive_number, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Info, Reduce, Reducer, Status, Trace
 from tensorpmf.fit.reduce import LocalReducer
@@ -183,12 +183,15 @@ def fit(
         state so far with status ``INTERRUPTED``.
     """
     effort = Effort.checked("fit", seed, n_starts, max_iterations, tolerance)
+    function("fit", "callback", callback)
     algorithm = VB() if algorithm is None else algorithm
     if not isinstance(cast("object", algorithm), Algorithm):
         raise SettingError("fit", "algorithm", "an algorithm with its settings, such as VB() or EM(rank=3)", algorithm)
     if reducer is None:
         table = table if isinstance(table, CategoricalTable) else CategoricalTable.from_any(table)
         reducer = LocalReducer(n_threads, algorithm.minibatch(table.n_rows) if minibatch is None else minibatch)
+    if not hasattr(reducer, "bind"):
+        raise SettingError("fit", "reducer", "what binds a table, such as LocalReducer(), or None", reducer)
     reduce = reducer.bind(table)
     runner = runner_for(algorithm, reduce, minibatch)
     return run(algorithm, reduce, runner, runner.start, effort, callback)

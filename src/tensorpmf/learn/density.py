@@ -10,12 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from tensorpmf._check import whole_number
-from tensorpmf.errors import NoMixtureError
 from tensorpmf.learn.base import PMFEstimator, RandomState
 from tensorpmf.pmf.average import average
 from tensorpmf.pmf.base import PMF
 from tensorpmf.pmf.filling import answers
-from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.pmf.lowrank import mixture
 from tensorpmf.typing import Floats
 
 EQUAL = 1e-9
@@ -142,10 +141,3 @@ class PMFDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
         codes = self.pmf_.sample(n_samples, self._randomness(random_state)).codes
         drawn = [answers(column)[code] for column, code in zip(self.schema_.columns, codes.T, strict=True)]
         return np.column_stack(drawn)
-
-
-def mixture(pmf: PMF) -> LowRankPMF:
-    """Return a PMF that is a mixture, or an error if it is none."""
-    if not isinstance(pmf, LowRankPMF):
-        raise NoMixtureError(type(pmf).__name__)
-    return pmf

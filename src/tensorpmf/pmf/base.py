@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tensorpmf._check import generator, whole_number
-from tensorpmf.errors import ImpossibleEvidenceError, InputError, SettingError, counted
+from tensorpmf.errors import ImpossibleEvidenceError, InputError, NoMixtureError, SettingError, counted
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.estimate import MOST_CELLS, Estimate, cells, exact_mean, n_cells, sampled_mean
 from tensorpmf.pmf.evidence import Known, describe_row, read_evidence
@@ -118,6 +118,18 @@ class PMF(ABC):
             prob[odd] = self._conditional(ix, self._nothing_known(1))
         return prob
 
+    def responsibilities(self, rows: RowsLike, *, unknown: Unknown = "error") -> Floats:
+        """Return (n_rows, R) the probability that each component made each row; only a mixture has components.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        unknown
+            What to do with labels the schema does not have: ``"error"``, or take them as ``"missing"``.
+        """
+        raise NoMixtureError(type(self).__name__)
+
     def to_dense(self, most_cells: int = MOST_CELLS) -> Floats:
         """Return the probability tensor, one axis a column.
 
@@ -145,8 +157,8 @@ class PMF(ABC):
     def given(self, known: Mapping[str, Known] | None = None, /, **columns: Known) -> Self:
         """Return the PMF of the other columns, given what is known of some.
 
-        A column known to have one level leaves the result. One known to have a level out of a *set* (or list) stays,
-        with probability zero outside the set: which of the levels it has is still open.
+        A column known to have one level leaves the result. One known to have a level out of a *set* (or list, or
+        array) stays, with probability zero outside the set: which of the levels it has is still open.
 
         Parameters
         ----------

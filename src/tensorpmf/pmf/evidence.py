@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from tensorpmf.table.factor import is_hashable
 from tensorpmf.table.schema import Column, Schema
 from tensorpmf.typing import Codes, Floats
 
 Known: TypeAlias = Hashable | Iterable[Hashable]
-"""What can be known of one column: a level, or a set (or list) of levels."""
+"""What can be known of one column: a level, or a set (or list, or array) of levels."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Evidence:
     @classmethod
     def of(cls, column: Column, known: Known) -> Evidence:
         """Return what a level, or a set of levels, says about a column."""
-        is_set = isinstance(known, set | list) or (isinstance(known, frozenset) and known not in column.levels)
+        is_set = _is_collection(known) or (isinstance(known, frozenset) and known not in column.levels)
         levels = cast("Iterable[Hashable]", known if is_set else [known])
         return cls(column, tuple(sorted({column.code(level) for level in levels})), is_set)
 
@@ -50,6 +51,12 @@ class Evidence:
     def __str__(self) -> str:
         levels = [repr(self.column.levels[code]) for code in self.codes]
         return f"{self.column.name} in {{{', '.join(levels)}}}" if self.is_set else f"{self.column.name}={levels[0]}"
+
+
+def _is_collection(known: Any) -> bool:
+    """Whether it is a set, a list, an array or the like, none of which can be a level."""
+    is_one = getattr(known, "ndim", 1) == 0
+    return hasattr(known, "__iter__") and not (is_one or is_hashable(known) or isinstance(known, Mapping))
 
 
 def read_evidence(schema: Schema, known: Mapping[str, Known]) -> dict[int, Evidence]:

@@ -146,7 +146,7 @@ def _digest(raw: bytes, at: int) -> bytes:
 
 def _write_whole(raw: bytes, target: Path) -> None:
     """Write beside the target, then rename: whoever looks sees the old file or the new one."""
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
             file.write(raw)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tensorpmf.errors import NotADistributionError, SettingError
+from tensorpmf.errors import NoMixtureError, NotADistributionError, SettingError
 from tensorpmf.kernels.estep import LogTables, log_normaliser, responsibilities
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.kernels.stacked import stack
 from tensorpmf.pmf.base import PMF
 from tensorpmf.pmf.rows_of import Impossible, RowsLike, Unknown, blocks_of, read_rows
 from tensorpmf.table.cells import code_type
-from tensorpmf.table.schema import Schema
+from tensorpmf.table.schema import Schema, require_schema
 from tensorpmf.typing import Codes, Floats, Ints
 
 TOLERANCE = 1e-6
@@ -61,9 +61,8 @@ class LowRankPMF(PMF):
     factors: tuple[Floats, ...]
 
     def __init__(self, schema: Schema, weights: ArrayLike, factors: Sequence[ArrayLike]) -> None:
+        require_one_a_column("LowRankPMF", schema, factors, "factors")
         weights = distribution(weights, "weights")
-        if len(factors) != len(schema):
-            raise NotADistributionError("factors", f"there are {len(factors)} for {len(schema)} columns")
         stacked = np.empty((sum(schema.n_levels), len(weights)))
         for column, start, factor in zip(schema.columns, schema.offsets, factors, strict=False):
             shape = (column.n_levels, len(weights))
@@ -206,6 +205,38 @@ def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:
     """
     cumulated = np.cumsum(prob, axis=0)
     return np.asarray((rng.random(prob.shape[1]) * cumulated[-1] >= cumulated).sum(axis=0), dtype=np.int64)
+
+
+def mixture(pmf: PMF) -> LowRankPMF:
+    """Return a PMF that is a mixture, or an error if it is none.
+
+    Parameters
+    ----------
+    pmf
+        The PMF.
+    """
+    if not isinstance(pmf, LowRankPMF):
+        raise NoMixtureError(type(pmf).__name__)
+    return pmf
+
+
+def require_one_a_column(owner: str, schema: object, parts: object, what: str) -> None:
+    """Refuse what is no schema, and anything but one part for each of its columns.
+
+    Parameters
+    ----------
+    owner
+        What is to be made of them.
+    schema
+        The columns.
+    parts
+        The parts.
+    what
+        How to call them in an error.
+    """
+    n_parts, n_columns = len(parts) if isinstance(parts, Sized) else 0, len(require_schema(owner, schema))
+    if n_parts != n_columns:
+        raise NotADistributionError(what, f"there are {n_parts} for {n_columns} columns")
 
 
 def distribution(values: ArrayLike, what: str, shape: tuple[int, ...] | None = None) -> Floats:

@@ -14,7 +14,7 @@ from tensorpmf._check import generator, positive_number, whole_number
 from tensorpmf.errors import NotADistributionError, SettingError, counted
 from tensorpmf.kernels.estep import LogTables, log_normaliser
 from tensorpmf.kernels.stacked import column_sums, spread, stack, unstack
-from tensorpmf.pmf.lowrank import LowRankPMF, owned
+from tensorpmf.pmf.lowrank import LowRankPMF, owned, require_one_a_column
 from tensorpmf.pmf.rows_of import RowsLike, Unknown, read_rows
 from tensorpmf.table.schema import Schema
 from tensorpmf.typing import Floats, Ints
@@ -64,12 +64,9 @@ class DirichletPosterior:
         alpha_weights: float,
         n_empty: int = 0,
     ) -> None:
-        if not (np.isfinite(alpha_weights) and alpha_weights > 0):
-            raise SettingError("DirichletPosterior", "alpha_weights", "a finite number > 0", alpha_weights)
-        if n_empty < 0:
-            raise SettingError("DirichletPosterior", "n_empty", ">= 0", n_empty)
-        if len(factors) != len(schema):
-            raise NotADistributionError("factors", f"there are {len(factors)} for {len(schema)} columns")
+        positive_number("DirichletPosterior", "alpha_weights", alpha_weights)
+        whole_number("DirichletPosterior", "n_empty", n_empty, at_least=0)
+        require_one_a_column("DirichletPosterior", schema, factors, "factors")
         concentrations = _concentrations(weights, "weights")
         shapes = [(column.n_levels, len(concentrations)) for column in schema.columns]
         checked = [

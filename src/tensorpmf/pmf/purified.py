@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tensorpmf.errors import NotADistributionError
 from tensorpmf.kernels.purified import ROWS_AT_ONCE, TINIEST, Chain, Core, meeting, path, step, walk
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.pmf.base import PMF
-from tensorpmf.pmf.lowrank import drawn_from
+from tensorpmf.pmf.lowrank import drawn_from, require_one_a_column
 from tensorpmf.pmf.rows_of import blocks_of
 from tensorpmf.table.cells import code_type
 from tensorpmf.table.schema import Schema
@@ -57,11 +58,10 @@ class PurifiedPMF(PMF):
     sites: tuple[int, ...]
 
     def __init__(self, schema: Schema, cores: Sequence[ArrayLike], sites: Sequence[int] | None = None) -> None:
-        order = tuple(range(len(schema)) if sites is None else map(int, sites))
+        require_one_a_column("PurifiedPMF", schema, cores, "cores")
+        order = _order(sites, len(schema))
         if sorted(order) != list(range(len(schema))):
             raise NotADistributionError("sites", f"{sites} is no order of 0 to {len(schema) - 1}")
-        if len(cores) != len(schema):
-            raise NotADistributionError("cores", f"there are {len(cores)} for {len(schema)} columns")
         copies: list[Core] = []
         for ix, core in zip(order, cores, strict=True):
             column, left = schema.columns[ix], copies[-1].shape[2] if copies else 1
@@ -239,13 +239,25 @@ def log_total(chain: Chain) -> float:
     return float(walk(np.full((1, len(chain.transfers)), -1), chain)[1][0])
 
 
+def _order(sites: Sequence[int] | None, n_columns: int) -> tuple[int, ...]:
+    """Return positions as whole numbers; none where they are no such numbers."""
+    try:
+        return tuple(range(n_columns) if sites is None else map(index, sites))
+    except TypeError:
+        return ()
+
+
 def _owned(core: ArrayLike, what: str, n_levels: int, left: int) -> Core:
     """Return a read-only copy of a core whose shape is checked, scaled."""
-    given = np.asarray(core)
+    try:
+        given = np.asarray(core)
+        given = given.astype(complex if np.iscomplexobj(given) else float)
+    except (TypeError, ValueError):
+        raise NotADistributionError(what, "it is no array of numbers") from None
     if given.ndim != 4 or given.shape[:2] != (n_levels, left) or not given.size:
         wanted = f"({n_levels}, {left}, D_right, purification)"
         raise NotADistributionError(what, f"the shape is {given.shape}, not {wanted}")
-    copy = scaled(np.array(given, dtype=complex if np.iscomplexobj(given) else float, order="C"))
+    copy = scaled(np.ascontiguousarray(given))
     if not np.isfinite(copy).all():
         raise NotADistributionError(what, "there are infinite entries or NaN")
     copy.setflags(write=False)

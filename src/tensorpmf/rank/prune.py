@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorpmf._check import whole_number
+from tensorpmf._check import positive_number, whole_number
 from tensorpmf.errors import SettingError
-from tensorpmf.pmf.lowrank import LowRankPMF
+from tensorpmf.pmf.lowrank import LowRankPMF, mixture
 from tensorpmf.typing import Ints
 
 
@@ -27,9 +27,9 @@ def prune_below(pmf: LowRankPMF, fraction: float = 0.1) -> LowRankPMF:
     >>> prune_below(pmf, 0.1).weights.tolist()
     [0.625, 0.375]
     """
-    if not 0 <= fraction <= 1:
+    if not positive_number("prune_below", "fraction", fraction, zero=True) <= 1:
         raise SettingError("prune_below", "fraction", "between 0 and 1", fraction)
-    return _only(pmf, np.flatnonzero(pmf.weights >= fraction * pmf.weights.max()))
+    return _only(pmf, np.flatnonzero(mixture(pmf).weights >= fraction * pmf.weights.max()))
 
 
 def keep_largest(pmf: LowRankPMF, rank: int) -> LowRankPMF:
@@ -43,7 +43,7 @@ def keep_largest(pmf: LowRankPMF, rank: int) -> LowRankPMF:
         How many components to keep, in the order they have; all of them if there are fewer.
     """
     whole_number("keep_largest", "rank", rank, at_least=1)
-    return _only(pmf, np.sort(np.argsort(-pmf.weights, kind="stable")[:rank]))
+    return _only(pmf, np.sort(np.argsort(-mixture(pmf).weights, kind="stable")[:rank]))
 
 
 def _only(pmf: LowRankPMF, components: Ints) -> LowRankPMF:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 import numpy as np
 
-from tensorpmf._check import whole_number
+from tensorpmf._check import function, whole_number
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Algorithm, Status
 from tensorpmf.fit.reduce import LocalReducer
@@ -121,6 +121,7 @@ def select_rank(
     if not tried:
         raise SettingError("select_rank", "ranks", "at least one rank", tried)
     effort = Effort.checked("select_rank", seed, n_starts, max_iterations, tolerance)
+    function("select_rank", "callback", callback)
     if not isinstance(table, CategoricalTable):
         table = CategoricalTable.from_any(table)
     n_jobs = os.cpu_count() or 1 if n_jobs is None else whole_number("select_rank", "n_jobs", n_jobs, at_least=1)

@@ -15,6 +15,7 @@ import numpy as np
 from tensorpmf.errors import (
     DuplicateColumnError,
     InputError,
+    SettingError,
     UnhashableLevelError,
     UnknownColumnError,
     UnknownLevelError,
@@ -222,6 +223,21 @@ def _check_levels(name: str, levels: Sequence[Hashable]) -> None:
         raise InputError(
             f"column {name!r} has the level {next(filter(is_null, levels))!r}, but that is what is missing."
         )
+
+
+def require_schema(owner: str, schema: object) -> Schema:
+    """Return a schema, or an error if it is none.
+
+    Parameters
+    ----------
+    owner
+        What needs one.
+    schema
+        What the caller gave.
+    """
+    if not isinstance(schema, Schema):
+        raise SettingError(owner, "schema", "a Schema", schema)
+    return schema
 
 
 def default_names(n_columns: int) -> list[str]:
