@@ -11,6 +11,7 @@ from tensorpmf.errors import SettingError
 from tensorpmf.fit.memoized import Memoized
 from tensorpmf.fit.reduce import LocalReducer
 from tensorpmf.kernels.rows import Rows
+from tensorpmf.learn.iris import iris
 
 
 @pytest.fixture
@@ -84,3 +85,24 @@ def test_other_algorithms_do_not_take_minibatches(table: tp.CategoricalTable) ->
 
     with pytest.raises(SettingError, match="None for QuasiNewton, every step of which reads all rows, got 100"):
         tp.fit(table, QuasiNewton(tp.VB()), minibatch=100)
+
+
+@pytest.mark.parametrize("minibatch", [2, 5, 20])
+def test_parts_in_which_components_would_die_are_not_read(minibatch: int) -> None:
+    irises = tp.read_table(iris(), bins=3)
+    result = tp.fit(irises, minibatch=minibatch)
+    whole = tp.fit(irises)
+    assert result.rank == whole.rank == 3
+    assert result.objective == pytest.approx(whole.objective, rel=1e-6)
+    told = f"minibatch={minibatch} is too few rows for so many components and levels, so 50 were read at a time"
+    assert result.notes == (told, *whole.notes)
+    assert tp.fit(irises, minibatch=50).notes == whole.notes
+
+
+def test_all_rows_are_read_where_no_part_has_enough() -> None:
+    irises = tp.read_table(iris(), bins=3)
+    result = tp.fit(irises, tp.VB(max_rank=20), minibatch=10, max_iterations=5)
+    assert "150 were read at a time" in result.notes[0]
+    assert result.trace.passes.tolist() == [1, 2, 3, 4, 5]
+    with pytest.raises(SettingError, match="fit: minibatch must be a whole number >= 1, got 'few'"):
+        tp.fit(irises, minibatch="few")  # type: ignore[arg-type]

@@ -88,6 +88,10 @@ class Algorithm(ABC, Generic[State, Stats]):
         """Return about how many rows a step should read unless the caller says so; ``None`` for all."""
         return None
 
+    def least_minibatch(self, schema: Schema) -> int:
+        """Return how many rows a step must read at least to be of use."""
+        return 1
+
     def in_parts(self, n_parts: int) -> Algorithm[Any, Any] | None:
         """Return what is really iterated where a step may read one of several parts of the rows, if there is such."""
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -172,7 +172,8 @@ def fit(
     minibatch
         About how many rows a step reads; by default what the algorithm suggests: some hundreds for :class:`LPS`, all
         for others. :class:`VB` takes it for tables so long that one pass takes a while: two rounds of memoized
-        variational Bayes go before passes over all rows, and a useful model is there after a fraction of a pass.
+        variational Bayes go before passes over all rows, and a useful model is there after a fraction of a pass. Fewer
+        rows than three for each component it starts from and each level of a column are not read at a time.
     callback
         Called with a :class:`Progress` after every pass.
 
@@ -187,14 +188,39 @@ def fit(
     algorithm = VB() if algorithm is None else algorithm
     if not isinstance(cast("object", algorithm), Algorithm):
         raise SettingError("fit", "algorithm", "an algorithm with its settings, such as VB() or EM(rank=3)", algorithm)
+    notes: tuple[str, ...] = ()
     if reducer is None:
         table = table if isinstance(table, CategoricalTable) else CategoricalTable.from_any(table)
-        reducer = LocalReducer(n_threads, algorithm.minibatch(table.n_rows) if minibatch is None else minibatch)
+        n_at_once = algorithm.minibatch(table.n_rows)
+        if minibatch is not None:
+            n_at_once, notes = enough(whole_number("fit", "minibatch", minibatch, at_least=1), algorithm, table)
+        reducer = LocalReducer(n_threads, n_at_once)
     if not hasattr(reducer, "bind"):
         raise SettingError("fit", "reducer", "what binds a table, such as LocalReducer(), or None", reducer)
     reduce = reducer.bind(table)
     runner = runner_for(algorithm, reduce, minibatch)
-    return run(algorithm, reduce, runner, runner.start, effort, callback)
+    result = run(algorithm, reduce, runner, runner.start, effort, callback)
+    return replace(result, notes=(*notes, *result.notes)) if notes else result
+
+
+def enough(minibatch: int, algorithm: Algorithm[Any, Any], table: CategoricalTable) -> tuple[int, tuple[str, ...]]:
+    """Return how many rows a step reads, as many as it is told or as it takes at least, and what is to be said of it.
+
+    Parameters
+    ----------
+    minibatch
+        How many are wanted.
+    algorithm
+        What reads them.
+    table
+        The rows.
+    """
+    least = algorithm.least_minibatch(table.schema) if table.n_columns else 1
+    if minibatch >= min(least, table.n_rows):
+        return minibatch, ()
+    n_at_once = table.n_rows // max(1, table.n_rows // least)
+    why = f"minibatch={minibatch} is too few rows for so many components and levels"
+    return n_at_once, (f"{why}, so {n_at_once} were read at a time",)
 
 
 def runner_for(algorithm: Algorithm[Any, Any], reduce: Reduce, minibatch: int | None = None) -> Algorithm[Any, Any]:

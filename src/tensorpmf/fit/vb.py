@@ -43,6 +43,10 @@ PURE = 1e-3
 MOST_CERTAIN = 1e9
 """The largest prior concentration: the bound is a difference of log-Gammas, and those of larger ones round it away."""
 
+ROWS_A_LEVEL = 3
+"""How many rows of a part a component should have for each level: with fewer the prior outweighs them, and components
+die that all rows would have kept."""
+
 Alpha: TypeAlias = float | Sequence[float] | Floats
 """The prior concentration of a column's levels: one number, or one a level."""
 
@@ -146,6 +150,10 @@ class VB(Algorithm[VBState, Counts]):
     def runner(self) -> Algorithm[Any, Any]:
         """Return the plain algorithm, or the same with quasi-Newton jumps."""
         return QuasiNewton(self) if self.accelerate else self
+
+    def least_minibatch(self, schema: Schema) -> int:
+        """Return so many rows that each component to start from can expect a few for each level of a column."""
+        return int(ROWS_A_LEVEL * self._start_rank(schema) * np.mean(schema.n_levels))
 
     def in_parts(self, n_parts: int) -> Algorithm[Any, Any]:
         """Return memoized rounds through the parts."""
