@@ -539,8 +539,8 @@ def listing(items: Iterable[Hashable], most: int = 10) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """``1 column``, ``1,000 columns``."""
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+    """``1 column``, ``1,000 columns``, ``2 passes``."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}{'es' if thing.endswith('s') else 's'}"
 
 
 def has_comma(label: object) -> bool:

@@ -28,6 +28,15 @@ def test_the_model_is_the_librarys(call: Callable, csv: Path, tmp_path: Path) ->
     np.testing.assert_array_equal(saved.posterior.weights, expected.posterior.weights)
 
 
+def test_notes_are_in_options_also_in_json_and_one_pass_is_one(call: Callable, csv: Path, tmp_path: Path) -> None:
+    arguments = ["fit", csv, "--bins", 3, "--max-rank", 2, "--max-iterations", 1, "-o", tmp_path / "m.pmf"]
+    note = "all 2 components hold mass, so the rank may be larger; try --max-rank 4"
+    assert call(*arguments, "--json").answer["notes"] == [note]
+    printed = call(*arguments).out
+    assert note in printed
+    assert "· 1 pass, " in printed
+
+
 def test_what_is_told_in_json(call: Callable, csv: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.pmf"
     told = call("fit", csv, "--bins", 3, "-o", path, "--json").answer

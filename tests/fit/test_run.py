@@ -42,7 +42,8 @@ def test_a_converged_fit_says_so_and_has_one_trace_entry_a_pass(table: tp.Catego
 def test_steps_that_do_not_read_all_rows_are_told_from_passes(table: tp.CategoricalTable) -> None:
     result = tp.fit(table, tp.CTF(rank=2), max_iterations=7)
     assert result.trace.passes.tolist() == [1] * 7
-    assert "after 7 steps, 1 passes in" in repr(result)
+    assert "after 7 steps, 1 pass in" in repr(result)
+    assert "after 1 pass in" in repr(tp.fit(table, max_iterations=1))
 
 
 def test_running_out_of_iterations_is_a_status_with_advice(table: tp.CategoricalTable) -> None:

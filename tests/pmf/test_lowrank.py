@@ -218,6 +218,14 @@ def test_what_it_shows_fits_a_terminal_whatever_names_and_labels_are() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_its_headline_fits_a_terminal_however_many_columns_and_weights(rng: np.random.Generator) -> None:
+    weights = np.sort(rng.dirichlet(np.full(100, 0.05)))[::-1]
+    shown = repr(LowRankPMF(Schema.from_n_levels([1] * 1_234), weights, [np.ones((1, 100))] * 1_234)).splitlines()[0]
+    assert 70 < len(shown) <= 80
+    assert shown.startswith(f"LowRankPMF of 1,234 columns, rank 100, weights {weights[0]:.2g} {weights[1]:.2g} ")
+    assert shown.endswith(" …")
+
+
 class Fixed:
     """A generator that draws one number, whatever is asked."""
 

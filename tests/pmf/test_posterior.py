@@ -176,5 +176,5 @@ def test_equality_is_of_columns_and_numbers() -> None:
 
 def test_it_shows_what_a_person_wants_to_see() -> None:
     assert (
-        repr(posterior(n_empty=7)) == "DirichletPosterior of 3 columns, 2 components (2 with mass, 7 dropped), 9 rows"
+        repr(posterior(n_empty=7)) == "DirichletPosterior of 3 columns, 9 rows\n  2 components, 2 with mass; 7 dropped"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tensorpmf.errors import counted
 from tensorpmf.fit.contract import NotConvergedError, Status, Trace
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class FitResult:
 
     def __repr__(self) -> str:
         n_steps, n_passes = len(self.trace), self.trace.passes[-1]
-        work = f"{n_steps} passes" if n_steps == n_passes else f"{n_steps} steps, {n_passes:.3g} passes"
+        passes = "1 pass" if n_passes == 1 else f"{n_passes:,.{6 if n_passes == n_steps else 3}g} passes"
+        work = passes if n_passes == n_steps else f"{counted(n_steps, 'step')}, {passes}"
         return (
             f"FitResult(rank {self.rank}, objective {self.objective:.6g}, {self.status.name.lower()} "
             f"after {work} in {self.trace.seconds[-1]:.2g} s)"

@@ -63,7 +63,7 @@ class PMF(ABC):
 
     @abstractmethod
     def _parts(self) -> str:
-        """Tell in a few words what it is made of."""
+        """Tell in a few words, of 50 letters at most, what it is made of."""
 
     # Probabilities.
 

@@ -23,6 +23,9 @@ from tensorpmf.typing import Codes, Floats, Ints
 TOLERANCE = 1e-6
 """How far from one a distribution handed in may sum before it is refused; within it, it is divided by its sum."""
 
+MOST_LETTERS = 50
+"""How much is told of what a PMF is made of, so that its headline fits a terminal."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRankPMF(PMF):
@@ -189,8 +192,12 @@ class LowRankPMF(PMF):
         return codes
 
     def _parts(self) -> str:
-        weights = " ".join(f"{weight:.2g}" for weight in np.sort(self.weights)[:-9:-1])
-        return f"rank {self.rank}, weights {weights}{' …' * (self.rank > 8)}"
+        told = f"rank {self.rank}, weights"
+        for n_told, weight in enumerate(np.sort(self.weights)[:-9:-1]):
+            if n_told and len(f"{told} {weight:.2g} …") > MOST_LETTERS:
+                return f"{told} …"
+            told += f" {weight:.2g}"
+        return f"{told}{' …' * (self.rank > 8)}"
 
 
 def drawn_from(prob: Floats, rng: np.random.Generator) -> Ints:

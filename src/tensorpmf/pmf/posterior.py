@@ -214,8 +214,8 @@ class DirichletPosterior:
 
     def __repr__(self) -> str:
         return (
-            f"DirichletPosterior of {counted(len(self.schema), 'column')}, {len(self.weights)} components "
-            f"({self.rank} with mass, {self.n_empty} dropped), {self.weights.sum():.6g} rows"
+            f"DirichletPosterior of {counted(len(self.schema), 'column')}, {self.weights.sum():.6g} rows\n"
+            f"  {counted(len(self.weights), 'component')}, {self.rank} with mass; {self.n_empty} dropped"
         )
 
 

@@ -12,6 +12,7 @@ from tensorpmf.cli.options import json_option, seed_option
 from tensorpmf.cli.output import answer, check_place, fitting, heading, progress
 from tensorpmf.cli.table import size_of, table_of, table_options
 from tensorpmf.cli.words import in_options
+from tensorpmf.errors import counted
 
 if TYPE_CHECKING:
     from tensorpmf.fit.result import FitResult
@@ -82,14 +83,14 @@ def told(data: str, table: CategoricalTable, result: FitResult, path: str) -> di
         "objective": result.objective,
         "n_passes": len(result.trace),
         "seconds": float(result.trace.seconds[-1]),
-        "notes": list(result.notes),
+        "notes": [in_options(note) for note in result.notes],
         "model": path,
     }
 
 
 def in_words(data: str, table: CategoricalTable, result: FitResult, path: str) -> str:
     """Return what was fitted, as text."""
-    passes = f"{len(result.trace)} passes, {result.trace.seconds[-1]:.2g} s"
+    passes = f"{counted(len(result.trace), 'pass')}, {result.trace.seconds[-1]:.2g} s"
     lines = [
         size_of(data, table),
         heading(f"rank {result.rank}") + f" · ELBO {result.objective:,.2f} · {passes}",
