@@ -16,7 +16,7 @@ import numpy as np
 
 from tensorpmf.fit.marginals import Marginals
 from tensorpmf.fit.simplexes import project_columns
-from tensorpmf.kernels.stacked import khatri_rao
+from tensorpmf.kernels.stacked import khatri_rao, product
 from tensorpmf.typing import Floats
 
 MOST_STEPS = 200
@@ -47,7 +47,7 @@ def sweep(target: Marginals, weights: Floats, factors: Floats) -> tuple[float, F
         for subset, axis in np.argwhere(subsets.columns == column).tolist():
             shared += target.weights[subset] * np.delete(grams[subsets.columns[subset]], axis, axis=0).prod(axis=0)
         gram = shared * np.outer(weights, weights)
-        factors[span] = nearest(factors[span], gram, unfolding.cells @ others, project_columns)
+        factors[span] = nearest(factors[span], gram, product(unfolding.cells, others), project_columns)
         grams[column] = _gram(factors[span])
     gram, moment = _of_weights(target, factors, grams)
     weights = nearest(weights[None], gram, moment[None], lambda row: project_columns(row.T).T)[0]
@@ -99,5 +99,5 @@ def _of_weights(target: Marginals, factors: Floats, grams: Floats) -> tuple[Floa
     moment = np.zeros(factors.shape[1])
     for group in subsets.groups:
         lead = reduce(khatri_rao, (factors[subsets.span(column)] for column in group.lead))
-        moment += (lead * (subsets.matrix(target.cells, group) @ factors[group.levels])).sum(axis=0)
+        moment += (lead * product(subsets.matrix(target.cells, group), factors[group.levels])).sum(axis=0)
     return gram, moment

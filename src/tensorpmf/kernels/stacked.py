@@ -41,3 +41,22 @@ def spread(per_column: Floats, offsets: Ints) -> Floats:
 def khatri_rao(one: Floats, other: Floats) -> Floats:
     """(I * J, R) products of all pairs of rows of an (I, R) and a (J, R) array."""
     return (one[:, None] * other).reshape(-1, one.shape[1])
+
+
+ALONE = 1 << 18
+"""A BLAS leaves a product of so few multiplications to the thread that asks for it."""
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """Return ``a @ b``, the long axis in pieces: on this thread, where a BLAS would wait for others to do very little.
+
+    Parameters
+    ----------
+    a, b
+        (n, m) and (m, k), m much larger than n and k.
+    """
+    n_at_once = max(16, ALONE // max(1, len(a) * b.shape[1]))
+    total = np.zeros((len(a), b.shape[1]))
+    for start in range(0, len(b), n_at_once):
+        total += a[:, start : start + n_at_once] @ b[start : start + n_at_once]
+    return total
