@@ -108,6 +108,11 @@ class DaskReduce:
         """Into how many parts of about equal size the rows are divided."""
         return self._local.n_parts
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of these rows."""
+        return self._local.notes
+
     def __call__(self, summarise: Callable[[Rows, Any], Stats], state: Any, part: int | None = None) -> Stats:
         """Return the sum of ``summarise(block, state)`` over all blocks, or those of one part."""
         import cloudpickle
