@@ -19,6 +19,10 @@ settings.register_profile("nightly", max_examples=5_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
+ON_LOOPBACK = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
+"""Where the servers of a cluster listen: nobody else can reach them, and any ports that are free will do."""
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Randomness from one fixed seed."""
@@ -45,7 +49,7 @@ def client() -> Iterator[Any]:
     """A client of a cluster of two processes on this machine."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, **ON_LOOPBACK) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import ON_LOOPBACK
 
 import tensorpmf as tp
 from tensorpmf.errors import ClusterError, MissingExtraError, SettingError
@@ -47,7 +48,7 @@ def other_client() -> Iterator[Any]:
     """A client of a cluster to be mistreated."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, dashboard_address=None, silence_logs="CRITICAL"
+            n_workers=2, threads_per_worker=2, silence_logs="CRITICAL", **ON_LOOPBACK
         ) as processes,
         distributed.Client(processes) as client,
     ):
