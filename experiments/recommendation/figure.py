@@ -20,6 +20,6 @@ def draw(summary: Summary) -> Figure:
             name = row["method"]
             bar.set_color(WARM if name.startswith("VB") else INK if name == "BMF" else MUTED)
         for place, mean in zip(range(len(rows) - 1, -1, -1), means, strict=True):
-            panel.text(0.505, place, f"{mean:.3f}", va="center", fontsize=7.5, color="white")
-        frame(panel, title, xlim=(0.5, 1.02))
+            panel.text(0.405, place, f"{mean:.3f}", va="center", fontsize=7.5, color="white")
+        frame(panel, title, xlim=(0.4, 1.02))
     return figure
