@@ -11,7 +11,7 @@ from scipy.special import polygamma
 import tensorpmf as tp
 from tensorpmf.errors import SettingError
 from tensorpmf.fit.contract import Info
-from tensorpmf.fit.quasinewton import Accepted, QuasiNewton, QuasiNewtonState, direction
+from tensorpmf.fit.quasinewton import Accepted, Pair, QuasiNewton, QuasiNewtonState, direction
 from tensorpmf.fit.vb import VB, VBState
 from tensorpmf.kernels.dirichlet import FisherStacked, trigamma
 from tensorpmf.kernels.rows import Rows
@@ -79,11 +79,11 @@ def test_the_two_loop_recursion_is_the_bfgs_matrix(rng: np.random.Generator, ask
     root = rng.normal(size=(n, n))
     curvature = root @ root.T + np.eye(n)
     inverse = np.diag(rng.gamma(2.0, 1.0, n))
-    memory = [(move, curvature @ move) for move in rng.normal(size=(3, n))]
-    move, fall = memory[-1]
+    memory = [Pair.of(move, curvature @ move) for move in rng.normal(size=(3, n))]
+    move, fall, _ = memory[-1]
     inverse *= move @ fall / (fall @ inverse @ fall) / asked
     expected = scale * inverse
-    for move, fall in memory:
+    for move, fall, _ in memory:
         rho = 1 / (move @ fall)
         left = np.eye(n) - rho * np.outer(move, fall)
         expected = left @ expected @ left.T + rho * np.outer(move, move)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,24 @@ class Curved(Protocol):
         ...
 
 
+class Pair(NamedTuple):
+    """A move, how the gradient fell along it, and their inner product."""
+
+    move: Floats
+    fall: Floats
+    curvature: float
+
+    @classmethod
+    def of(cls, move: Floats, fall: Floats) -> Pair:
+        """Return the pair, its inner product worked out once."""
+        return cls(move, fall, inner(move, fall))
+
+    @property
+    def teaches(self) -> bool:
+        """Whether the gradient fell along the move, as it does where the objective is concave."""
+        return self.curvature > 1e-10 * sqrt(inner(self.move, self.move) * inner(self.fall, self.fall))
+
+
 @dataclass(frozen=True)
 class Accepted:
     """A point whose objective and gradient are known, and the plain step from it."""
@@ -88,7 +106,7 @@ class QuasiNewtonState:
     tries
         How many jumps from the accepted point were refused.
     memory
-        Pairs of (move, fall of the gradient), oldest first.
+        What the last moves taught, oldest first.
     """
 
     point: Any
@@ -96,7 +114,7 @@ class QuasiNewtonState:
     accepted: Accepted | None = None
     jump: Floats | None = None
     tries: int = 0
-    memory: tuple[tuple[Floats, Floats], ...] = ()
+    memory: tuple[Pair, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,8 +161,8 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
             return QuasiNewtonState(after, n_plain=state.n_plain - 1), info
         survives = self.algorithm.survivors(after)
         if not survives.all():
-            left = [(move[survives], fall[survives]) for move, fall in state.memory]
-            return QuasiNewtonState(after, memory=tuple(pair for pair in left if _curves(*pair))), info
+            left = [Pair.of(pair.move[survives], pair.fall[survives]) for pair in state.memory]
+            return QuasiNewtonState(after, memory=tuple(pair for pair in left if pair.teaches)), info
         here = Accepted(after, info, self.algorithm.to_vector(state.point), self.algorithm.gradient(state.point, after))
         return self._jump(state, here), info
 
@@ -159,8 +177,8 @@ class QuasiNewton(Algorithm[QuasiNewtonState, Stats], Generic[Stats]):
         """Return the next point to try from an accepted one."""
         memory = state.memory
         if state.accepted is not None:
-            pair = here.vector - state.accepted.vector, state.accepted.gradient - here.gradient
-            if _curves(*pair):
+            pair = Pair.of(here.vector - state.accepted.vector, state.accepted.gradient - here.gradient)
+            if pair.teaches:
                 memory = (*memory, pair)[-self.memory :]
         jump = direction(memory, here.gradient, lambda vector: self.algorithm.precondition(state.point, vector))
         if not memory or not inner(here.gradient, jump) > 0:
@@ -183,24 +201,17 @@ def inner(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i", a, b))
 
 
-def _curves(move: Floats, fall: Floats) -> bool:
-    """Whether the gradient fell along a move, as it does where the objective is concave."""
-    return inner(move, fall) > 1e-10 * sqrt(inner(move, move) * inner(fall, fall))
-
-
-def direction(
-    memory: Sequence[tuple[Floats, Floats]], gradient: Floats, precondition: Callable[[Floats], Floats]
-) -> Floats:
-    """Return the direction of ascent: the two-loop recursion on pairs of (move, fall of the gradient)."""
+def direction(memory: Sequence[Pair], gradient: Floats, precondition: Callable[[Floats], Floats]) -> Floats:
+    """Return the direction of ascent: the two-loop recursion on what the last moves taught."""
     ahead = gradient.copy()
     shares: list[float] = []
-    for move, fall in reversed(memory):
-        shares.append(inner(move, ahead) / inner(move, fall))
+    for move, fall, curvature in reversed(memory):
+        shares.append(inner(move, ahead) / curvature)
         ahead -= shares[-1] * fall
     ahead = precondition(ahead)
     if memory:
-        move, fall = memory[-1]
-        ahead *= min(max(inner(move, fall) / inner(fall, precondition(fall)), SCALES[0]), SCALES[1])
-    for (move, fall), share in zip(memory, reversed(shares), strict=True):
-        ahead += (share - inner(fall, ahead) / inner(move, fall)) * move
+        _, fall, curvature = memory[-1]
+        ahead *= min(max(curvature / inner(fall, precondition(fall)), SCALES[0]), SCALES[1])
+    for (move, fall, curvature), share in zip(memory, reversed(shares), strict=True):
+        ahead += (share - inner(fall, ahead) / curvature) * move
     return ahead
