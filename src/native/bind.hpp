@@ -8,5 +8,6 @@ namespace tensorpmf {
 void bind_estep(nanobind::module_& m);
 void bind_gamma(nanobind::module_& m);
 void bind_marginals(nanobind::module_& m);
+void bind_recursion(nanobind::module_& m);
 
 }  // namespace tensorpmf

@@ -62,4 +62,5 @@ NB_MODULE(_native, m) {
     bind_estep(m);
     bind_gamma(m);
     bind_marginals(m);
+    bind_recursion(m);
 }

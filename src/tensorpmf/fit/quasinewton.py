@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tensorpmf._check import whole_number
 from tensorpmf.fit.contract import Algorithm, Info, Stats
+from tensorpmf.kernels.recursion import ascend, descend
 from tensorpmf.typing import Floats
 
 if TYPE_CHECKING:
@@ -203,15 +204,10 @@ def inner(a: Floats, b: Floats) -> float:
 
 def direction(memory: Sequence[Pair], gradient: Floats, precondition: Callable[[Floats], Floats]) -> Floats:
     """Return the direction of ascent: the two-loop recursion on what the last moves taught."""
-    ahead = gradient.copy()
-    shares: list[float] = []
-    for move, fall, curvature in reversed(memory):
-        shares.append(inner(move, ahead) / curvature)
-        ahead -= shares[-1] * fall
-    ahead = precondition(ahead)
-    if memory:
-        _, fall, curvature = memory[-1]
-        ahead *= min(max(curvature / inner(fall, precondition(fall)), SCALES[0]), SCALES[1])
-    for (move, fall, curvature), share in zip(memory, reversed(shares), strict=True):
-        ahead += (share - inner(fall, ahead) / curvature) * move
-    return ahead
+    if not memory:
+        return precondition(gradient)
+    moves, falls, curvatures = zip(*memory, strict=True)
+    ahead, shares = descend(moves, falls, curvatures, gradient)
+    scale = curvatures[-1] / inner(falls[-1], precondition(falls[-1]))
+    ahead = precondition(ahead) * min(max(scale, SCALES[0]), SCALES[1])
+    return ascend(moves, falls, curvatures, shares, ahead)

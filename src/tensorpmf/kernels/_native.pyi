@@ -1,5 +1,6 @@
 """Types of the compiled kernels (src/native)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,13 @@ def accumulate_marginals(
     into_weights: Floats,
     into_factors: Floats,
 ) -> float: ...
+def descend(
+    moves: Sequence[Floats], falls: Sequence[Floats], curvatures: Sequence[float], gradient: Floats
+) -> tuple[Floats, list[float]]: ...
+def ascend(
+    moves: Sequence[Floats],
+    falls: Sequence[Floats],
+    curvatures: Sequence[float],
+    shares: Sequence[float],
+    ahead: Floats,
+) -> Floats: ...

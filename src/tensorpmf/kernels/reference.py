@@ -5,7 +5,7 @@ Slow on purpose. Each compiled kernel must agree with its twin here; tests hold 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -111,3 +111,28 @@ def accumulate_marginals(cells: Floats, subsets: Subsets, weights: Floats, facto
             log_norm = counts.log_norm + table[codes] * np.log(gamma.sum())
             counts = Counts(counts.weights + share, counts.factors, log_norm)
     return counts
+
+
+def descend(
+    moves: Sequence[Floats], falls: Sequence[Floats], curvatures: Sequence[float], gradient: Floats
+) -> tuple[Floats, Sequence[float]]:
+    """Run the first loop of Nocedal and Wright's Algorithm 7.4."""
+    q, shares = gradient.copy(), np.zeros(len(moves))
+    for i in reversed(range(len(moves))):
+        shares[i] = sum(moves[i] * q) / curvatures[i]
+        q -= shares[i] * falls[i]
+    return q, shares.tolist()
+
+
+def ascend(
+    moves: Sequence[Floats],
+    falls: Sequence[Floats],
+    curvatures: Sequence[float],
+    shares: Sequence[float],
+    ahead: Floats,
+) -> Floats:
+    """Run the second loop of Nocedal and Wright's Algorithm 7.4."""
+    r = ahead.copy()
+    for i in range(len(moves)):
+        r += moves[i] * (shares[i] - sum(falls[i] * r) / curvatures[i])
+    return r
