@@ -34,7 +34,8 @@ def test_groups_are_those_of_merging_row_by_row(
     sparse = Rows.from_csr(indptr, columns, np.zeros(len(columns), dtype=int), [2] * n_columns, weights)
     expected = groups_by_merging(codes, weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together, "CELLS_AT_ONCE", n_at_once)
+        patch.setattr(together, "FIRST_CELLS", n_at_once)
+        patch.setattr(together, "MOST_CELLS", n_at_once)
         for rows in (dense, sparse):
             groups, unseen = connected_groups(rows)
             assert {frozenset(group.tolist()) for group in groups} == expected

@@ -242,7 +242,7 @@ class VB(Algorithm[VBState, Counts]):
     def survivors(self, state: VBState) -> NDArray[np.bool_]:
         """Return which log-concentrations of the state before are still there."""
         assert state.kept is not None, "a state that a step led to knows what it kept"
-        return np.tile(state.kept, 1 + len(state.factors))
+        return (np.ones((1 + len(state.factors), 1), dtype=np.bool_) & state.kept).ravel()
 
     def gradient(self, state: VBState, after: VBState) -> Floats:
         """Return the gradient of the ELBO in log-concentrations: Fisher information times the plain step."""

@@ -7,7 +7,8 @@ import numpy as np
 from tensorpmf.kernels.rows import Rows
 from tensorpmf.typing import Ints
 
-CELLS_AT_ONCE = 1 << 18
+FIRST_CELLS, MOST_CELLS = 1 << 11, 1 << 18
+"""Cells of the first block of rows that is looked at, and of the largest; every block is twice the one before."""
 
 
 def connected_groups(rows: Rows) -> tuple[list[Ints], Ints]:
@@ -22,9 +23,11 @@ def connected_groups(rows: Rows) -> tuple[list[Ints], Ints]:
         The rows.
     """
     labels, seen = np.arange(rows.n_columns), np.zeros(rows.n_columns, dtype=np.bool_)
-    n_at_once = max(1, int(CELLS_AT_ONCE / max(1, rows.n_columns)))
-    for start in range(0, rows.n_rows, n_at_once):
-        block = rows.take(slice(start, start + n_at_once))
+    start, n_cells = 0, FIRST_CELLS
+    while start < rows.n_rows:
+        stop = start + max(1, n_cells // max(1, rows.n_columns))
+        block = rows.take(slice(start, stop))
+        start, n_cells = stop, min(2 * n_cells, MOST_CELLS)
         starts, columns = _observed(block if block.weights is None else block.take(block.weights > 0))
         seen[columns] = True
         labels = _joined(labels, starts, columns)
