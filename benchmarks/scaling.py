@@ -1,9 +1,9 @@
 """How cost grows: ``python -m benchmarks.scaling``; one axis at a time, slopes fitted on logarithms, and a picture.
 
 Processor seconds of one thread: ``pass`` from log-tables to counts, the least of several; ``cut`` what sorting, merging
-and packing take, once a fit; ``fit`` fifty iterations of a fit, all included. Tables are random, the worst case: no
-component ever dies, and hardly any rows are equal. ``memory`` is what the peak of the process grew by in that fit,
-measured in a process of its own, in multiples of the encoded table.
+and packing take, once a fit; ``fit`` fifty iterations of a fit, all included. Tables are random: hardly any rows
+are equal, and of many components most die within a fit, so that fits grow more slowly than passes. ``memory`` is what
+the peak of the process grew by in that fit, measured in a process of its own, in multiples of the encoded table.
 """
 
 from __future__ import annotations
