@@ -12,7 +12,7 @@ def draw(summary: Summary) -> Figure:
     """Draw a bar for every bloc, a panel for every question."""
     blocs = summary.where(measure="prob")
     questions = blocs.values("question")
-    figure, axes = panels(2, 4, width=3.0, height=2.3)
+    figure, axes = panels(2, 4, width=3.3, height=2.3)
     for panel, question in zip(axes.flat, questions, strict=True):
         component, prob, _ = blocs.line("component", "prob", question=question)
         panel.bar(component, prob, color=INK if question == "weight" else WARM, width=0.75)
